@@ -10,8 +10,6 @@
 #include "config/config_error.h"
 #include "config/yaml.h"
 
-#define PUSH_INTERVAL_NS (1000000000LL) /* between two looks at who is silent */
-
 struct config_device_push *build_device_push(struct build *build, struct tree_device_push *tree)
 {
 	if (!tree)
@@ -70,7 +68,7 @@ static void build_push(
 		.direction = "both",
 		.mirrored = "both",
 		.sampling = 1,
-		.interval_ns = PUSH_INTERVAL_NS,
+		.interval_ns = tree->interval_ns,
 		.push = push,
 		.line = tree->node->line};
 	push->grpc = tree->grpc;
@@ -90,7 +88,6 @@ static void build_push(
 	if (tree->ipfix) {
 		place->listen = tree->ipfix;
 		place->buffer_bytes = tree->buffer;
-		place->interval_ns = tree->interval_ns;
 		return;
 	}
 	build_push_tls(build, tree, push);

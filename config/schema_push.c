@@ -37,8 +37,8 @@ static const struct field push_rows[] = {
 		"With 'ipfix': the socket's buffer. The kernel gives net.core.rmem_max of it at "
 		"most; raise both when the doctor reports lost datagrams."),
 	VALUE(tree_push, interval_ns, "interval", OPT_DURATION, "1s", "100ms", "1h",
-		"With 'ipfix': at most one value of each counter is stored in this time, however "
-		"often it is sent."),
+		"At most one value of each counter is stored in this time, however often it is "
+		"sent: the last, of a watermark the greatest."),
 	VALUE(tree_push, ring, "ring", OPT_SIZE, "8MiB", "2MiB", "256MiB",
 		"With 'ipfix': memory for each device that sends, where the last seconds of all "
 		"its values are kept; an incident writes them to the database."),

@@ -10,10 +10,12 @@
 
 enum { NAMES_SHOWN = 4 };
 
-static const struct {
+struct push_trouble {
 	const char *key, *what, *remedy;
 	const char *named; /* beginning of the keys that say which; NULL */
-} push_troubles[] = {
+};
+
+static const struct push_trouble push_troubles[] = {
 	{"unknown_points", "pushed points have names that no profile knows",
 		"nothing, if you do not need them; else write a profile with 'push:' "
 		"(docs/push.md), or "
@@ -39,8 +41,10 @@ static const struct {
 		NULL},
 	{"off_clock_points", "pushed points are of a time that cannot be", "set the device's clock",
 		NULL},
-	{"beyond_points", "pushed points belong to more series than there is room for",
-		"export less on the devices: fewer ports, or fewer labels", NULL},
+	{"beyond_points", "pushed points belong to more series or names than a sender may bring",
+		"export less there: fewer ports, or fewer labels; or do not allow the sender "
+		"(push.allow)",
+		"beyond:"},
 	{"refused_rate", "messages came faster than push.max_points_s and were told to come again",
 		"raise push.max_points_s, or export less often on the devices", NULL},
 	{"refused_size", "messages were larger than push.max_message",
@@ -57,6 +61,21 @@ static const struct {
 		NULL},
 	{"crowded", "connections were refused because there were too many",
 		"raise push.max_connections", NULL},
+};
+
+/* Of a receiver of IPFIX. */
+static const struct push_trouble ipfix_troubles[] = {
+	{"templates_refused",
+		"IPFIX templates or observation domains are more than one sender may have",
+		"send fewer from there, or do not allow the sender (push.allow)", "refused_"},
+	{"strangers", "IPFIX datagrams came from addresses that are not allowed, and were not read",
+		"add the senders to push.allow, or their address to the device (push.address)",
+		"stranger_"},
+	{"no_device", "IPFIX records come from addresses of no device, or of several",
+		"set push.address of the device", NULL},
+	{"kernel_drops",
+		"IPFIX datagrams were dropped by the kernel, because nobody read them in time",
+		"raise net.core.rmem_max and push.buffer", NULL},
 };
 
 /* "fan_speed 17, temperature 3, ...": those that were counted most stand first as they came. */
@@ -79,17 +98,17 @@ static void push_names(
 		str_add(out, ", ...");
 }
 
-static void push_trouble(struct doctor *doctor, const char *receiver, size_t i)
+static void push_trouble(
+	struct doctor *doctor, const char *receiver, const struct push_trouble *trouble)
 {
 	rw_cleanup(str_done) struct str names = {0};
-	const double n = doctor_health(doctor, "push/%s/%s", receiver, push_troubles[i].key);
+	const double n = doctor_health(doctor, "push/%s/%s", receiver, trouble->key);
 	if (!(n > 0))
 		return;
-	if (push_troubles[i].named)
-		push_names(doctor, receiver, push_troubles[i].named, &names);
-	doctor_todo(doctor, false, receiver, push_troubles[i].remedy, "%.0f %s%s%s%s", n,
-		push_troubles[i].what, str_if(names.n, " ("), str_or(names.s, ""),
-		str_if(names.n, ")"));
+	if (trouble->named)
+		push_names(doctor, receiver, trouble->named, &names);
+	doctor_todo(doctor, false, receiver, trouble->remedy, "%.0f %s%s%s%s", n, trouble->what,
+		str_if(names.n, " ("), str_or(names.s, ""), str_if(names.n, ")"));
 }
 
 static json_t *push_row(struct doctor *doctor, const struct config_capture *place)
@@ -109,6 +128,9 @@ void doctor_push(struct doctor *doctor)
 	json_t *list = json_array();
 	for (size_t i = 0; config && i < config->n_pushes; i++) {
 		const struct config_capture *place = &config->pushes[i];
+		for (size_t k = 0;
+			place->push && place->push->ipfix && k < rw_countof(ipfix_troubles); k++)
+			push_trouble(doctor, place->name, &ipfix_troubles[k]);
 		if (!place->push || (!place->push->grpc && !place->push->http))
 			continue;
 		json_array_append_new(list, push_row(doctor, place));
@@ -119,7 +141,7 @@ void doctor_push(struct doctor *doctor)
 				"whether a firewall lets the port through",
 				"nothing has been pushed to it yet");
 		for (size_t k = 0; k < rw_countof(push_troubles); k++)
-			push_trouble(doctor, place->name, k);
+			push_trouble(doctor, place->name, &push_troubles[k]);
 	}
 	if (json_array_size(list) > 0)
 		json_object_set_new(doctor->doc, "push", list);

@@ -32,6 +32,7 @@ struct known_session {
 	struct ipfix_session s;
 	struct ipfix_sequence sequence;
 	mono_t heard;
+	bool read; /* a record of it, ever */
 	struct known_template templates[IPFIX_TEMPLATES];
 	size_t n_templates;
 };
@@ -63,6 +64,51 @@ size_t ipfix_templates(const struct ipfix *ipfix)
 	for (size_t i = 0; i < ipfix->n_sessions; i++)
 		n += ipfix->sessions[i]->n_templates;
 	return n;
+}
+
+/* ---- shares ---------------------------------------------------------------- */
+
+static size_t session_fields(const struct known_session *session)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < session->n_templates; i++)
+		n += session->templates[i].t.n_fields;
+	return n;
+}
+
+/* What one source has; its sessions and their fields. */
+static void source_has(const struct ipfix *ipfix, const uint8_t source[16], size_t *ret_sessions,
+	size_t *ret_fields)
+{
+	*ret_sessions = *ret_fields = 0;
+	for (size_t i = 0; i < ipfix->n_sessions; i++) {
+		const struct known_session *session = ipfix->sessions[i];
+		if (memcmp(session->s.source, source, 16) != 0)
+			continue;
+		++*ret_sessions;
+		*ret_fields += session_fields(session);
+	}
+}
+
+static bool source_may_add_session(const struct ipfix *ipfix, const uint8_t source[16])
+{
+	size_t sessions, fields;
+	source_has(ipfix, source, &sessions, &fields);
+	return sessions < IPFIX_SESSIONS - ipfix->n_sessions;
+}
+
+static bool source_may_add_fields(const struct ipfix *ipfix, const uint8_t source[16], size_t n)
+{
+	size_t sessions, fields;
+	source_has(ipfix, source, &sessions, &fields);
+	return fields + n <= IPFIX_FIELDS_ALL - ipfix->fields;
+}
+
+static void source_refused(struct ipfix *ipfix, const uint8_t source[16])
+{
+	ipfix->counts.refused++;
+	if (ipfix->o.refused)
+		ipfix->o.refused(ipfix->o.arg, source);
 }
 
 /* ---- templates ------------------------------------------------------------- */
@@ -193,8 +239,8 @@ static void template_take(struct ipfix *ipfix, const struct message *message, ui
 		template_remove(ipfix, session, (size_t)(known - session->templates));
 	}
 	if (session->n_templates == IPFIX_TEMPLATES || n > IPFIX_FIELDS ||
-		ipfix->fields + n > IPFIX_FIELDS_ALL) {
-		ipfix->counts.refused++;
+		!source_may_add_fields(ipfix, session->s.source, n)) {
+		source_refused(ipfix, session->s.source);
 		return;
 	}
 	known = &session->templates[session->n_templates++];
@@ -307,6 +353,7 @@ static void set_of_data(struct ipfix *ipfix, struct message *message, uint16_t i
 		ipfix->counts.options += records;
 		return;
 	}
+	message->session->read |= records > 0;
 	ipfix->counts.records += records;
 	ipfix->counts.values += records * known->t.n_fields;
 	if (records > 0)
@@ -347,7 +394,7 @@ static void session_free(struct ipfix *ipfix, struct known_session *session)
 	free(session);
 }
 
-/* NULL: there are too many. */
+/* NULL: the source has its share. */
 static struct known_session *session_of(
 	struct ipfix *ipfix, const uint8_t source[16], uint32_t domain)
 {
@@ -356,7 +403,7 @@ static struct known_session *session_of(
 		if (session->s.domain == domain && memcmp(session->s.source, source, 16) == 0)
 			return session;
 	}
-	if (ipfix->n_sessions == IPFIX_SESSIONS)
+	if (!source_may_add_session(ipfix, source))
 		return NULL;
 	struct known_session *session = rw_calloc(1, sizeof(*session));
 	memcpy(session->s.source, source, 16);
@@ -394,7 +441,7 @@ int ipfix_message(struct ipfix *ipfix, const uint8_t source[16], const uint8_t *
 	struct message message = {.reliable = reliable, .now = now, .export_s = export_s};
 	message.session = session_of(ipfix, source, domain);
 	if (!message.session) {
-		ipfix->counts.refused++;
+		source_refused(ipfix, source);
 		return 0;
 	}
 	ipfix->counts.messages++;
@@ -432,7 +479,8 @@ void ipfix_expire(struct ipfix *ipfix, mono_t now)
 			template_remove(ipfix, session, k);
 			ipfix->counts.expired++;
 		}
-		if (session->n_templates > 0 || now.ns - session->heard.ns <= LIFE_MIN)
+		const bool kept = session->n_templates > 0 && session->read;
+		if (kept || now.ns - session->heard.ns <= LIFE_MIN)
 			continue;
 		session_free(ipfix, session);
 		ipfix->sessions[i] = ipfix->sessions[--ipfix->n_sessions];

@@ -18,8 +18,10 @@
  *   - The sequence counts data records (RFC 7011 3.1). Who counts messages instead, or nothing, is
  *     recognised: then gaps are gaps of messages, or cannot be known.
  *
- * Bounded: see the enumeration. Who sends more is told no by figures, and costs no more memory.
- * Loop thread.
+ * Bounded: see the enumeration. Who sends more is told no by figures, and costs no more memory. Of
+ * sessions and fields a source may have as many as are free: one alone a half, several greedy ones
+ * less each, and whoever is new finds room. Sessions that never brought a record are forgotten
+ * after half an hour without a message. Loop thread.
  */
 #ifndef RW_COLLECTORS_IPFIX_H
 #define RW_COLLECTORS_IPFIX_H
@@ -92,6 +94,8 @@ struct ipfix_options {
 		const uint8_t *data, size_t n, uint32_t export_s);
 	/* of .user of a template, which is about to be freed or has new fields */
 	void (*free_user)(void *arg, void *user);
+	/* a template or a session of @source had no room; NULL: nobody wants to know */
+	void (*refused)(void *arg, const uint8_t source[16]);
 };
 
 struct ipfix *ipfix_new(const struct ipfix_options *options); /* copied */
@@ -115,7 +119,7 @@ static inline uint64_t ipfix_number(const uint8_t *p, unsigned bytes)
 }
 
 /* ipfix_expire - forget templates that were not sent anew for long: three times the time between
- * their last two, 30 min at least, 3 days when they came once. */
+ * their last two, 30 min at least, 3 days when they came once; and sessions without a record. */
 void ipfix_expire(struct ipfix *ipfix, mono_t now);
 
 const struct ipfix_counts *ipfix_counts(const struct ipfix *ipfix);

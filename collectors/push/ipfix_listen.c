@@ -33,9 +33,12 @@ struct listen_source { /* a device that sends */
 	struct push_objects *objects;
 };
 
-struct listen_stranger {
-	char host[ADDRESS_TEXT_MAX];
-	uint64_t datagrams;
+struct listen_named { /* the first few addresses, and how often each */
+	struct {
+		char host[ADDRESS_TEXT_MAX];
+		uint64_t times;
+	} v[STRANGERS_NAMED];
+	size_t n;
 };
 
 struct ipfix_listen {
@@ -61,15 +64,14 @@ struct ipfix_listen {
 	struct sample *samples;
 	size_t cap_samples;
 	struct ipfix_unknown unknown;
-	struct listen_stranger strangers[STRANGERS_NAMED];
-	size_t n_strangers;
+	struct listen_named strangers, refused; /* datagrams; templates and sessions */
 	struct loop_timer *tick;
 	int64_t from_ns, to_ns; /* interval under way, wall clock */
 	mono_t expired;
 	uint64_t drops; /* of the socket, at the end of the last interval */
 	uint64_t datagrams, from_strangers, no_device, clock_off, stored;
 	struct target target;
-	struct complaint strange, dropped, homeless, off;
+	struct complaint strange, dropped, homeless, off, crowded;
 };
 
 /* ---- sources ----------------------------------------------------------------- */
@@ -172,25 +174,43 @@ static void listen_flow_gone(void *arg, void *user)
 	ipfix_flow_free(flow);
 }
 
+static void listen_name(struct listen_named *named, const char *host)
+{
+	size_t i = 0;
+	while (i < named->n && !str_eq(named->v[i].host, host))
+		i++;
+	if (i == STRANGERS_NAMED)
+		return;
+	if (i == named->n) {
+		named->v[named->n].times = 0;
+		snprintf(named->v[named->n++].host, sizeof(named->v[i].host), "%s", host);
+	}
+	named->v[i].times++;
+}
+
+static void listen_refused(void *arg, const uint8_t source[16])
+{
+	struct ipfix_listen *listen = arg;
+	char host[ADDRESS_TEXT_MAX];
+	address_text(host, source);
+	complain(&listen->crowded, loop_now(listen->loop), LOG_WARN_, listen->name,
+		"IPFIX from %s has more templates or observation domains than leaves room for "
+		"others: what is beyond is refused. Send fewer from there, or do not allow it "
+		"(push.allow)",
+		host);
+	listen_name(&listen->refused, host);
+}
+
 static void listen_stranger(struct ipfix_listen *listen, const uint8_t source[16])
 {
 	char host[ADDRESS_TEXT_MAX];
-	size_t i = 0;
 	address_text(host, source);
 	listen->from_strangers++;
 	complain(&listen->strange, loop_now(listen->loop), LOG_WARN_, listen->name,
 		"IPFIX from %s, which is not allowed: not read. Add it to push.allow, or set the "
 		"device's address or push.address",
 		host);
-	while (i < listen->n_strangers && !str_eq(listen->strangers[i].host, host))
-		i++;
-	if (i == STRANGERS_NAMED)
-		return;
-	if (i == listen->n_strangers) {
-		listen->n_strangers++;
-		snprintf(listen->strangers[i].host, sizeof(listen->strangers[i].host), "%s", host);
-	}
-	listen->strangers[i].datagrams++;
+	listen_name(&listen->strangers, host);
 }
 
 void ipfix_listen_datagram(
@@ -307,8 +327,10 @@ int ipfix_listen_open(const struct collector_env *env, const struct config_captu
 	struct ipfix_listen **ret, struct err *e)
 {
 	struct ipfix_listen *l = rw_calloc(1, sizeof(*l));
-	const struct ipfix_options options = {
-		.arg = l, .records = listen_records, .free_user = listen_flow_gone};
+	const struct ipfix_options options = {.arg = l,
+		.records = listen_records,
+		.free_user = listen_flow_gone,
+		.refused = listen_refused};
 	l->loop = env->loop;
 	l->entities = env->entities;
 	l->sink = *env->sink;
@@ -425,7 +447,8 @@ static void ipfix_collector_update(void *instance, const void *place, const stru
 	}
 	for (size_t i = 0; i < listen->n_flows; i++)
 		listen_flow_means(listen, ipfix_flow_owner(listen->flows[i]), listen->flows[i]);
-	listen->n_strangers = 0; /* those that are allowed now need not be named any more */
+	/* those that are allowed now, or no more, need not be named any more */
+	listen->strangers.n = listen->refused.n = 0;
 }
 
 static void ipfix_collector_close(void *instance)
@@ -481,6 +504,16 @@ static void ipfix_figures_ring(
 	fn(arg, "ring_disorder", "", (double)disorder);
 }
 
+static void ipfix_figures_named(
+	const struct listen_named *named, const char *prefix, collector_figure_fn *fn, void *arg)
+{
+	for (size_t i = 0; i < named->n; i++) {
+		char key[ADDRESS_TEXT_MAX + 16];
+		snprintf(key, sizeof(key), "%s_%s", prefix, named->v[i].host);
+		fn(arg, key, "", (double)named->v[i].times);
+	}
+}
+
 static void ipfix_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
 {
 	const struct ipfix_listen *listen = instance;
@@ -526,11 +559,8 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		snprintf(key, sizeof(key), "unknown_%.54s", u->names[i].key);
 		fn(arg, key, "", (double)u->names[i].values);
 	}
-	for (size_t i = 0; i < listen->n_strangers; i++) {
-		char key[ADDRESS_TEXT_MAX + 16];
-		snprintf(key, sizeof(key), "stranger_%s", listen->strangers[i].host);
-		fn(arg, key, "", (double)listen->strangers[i].datagrams);
-	}
+	ipfix_figures_named(&listen->strangers, "stranger", fn, arg);
+	ipfix_figures_named(&listen->refused, "refused", fn, arg);
 	ipfix_figures_ring(listen, fn, arg);
 }
 

@@ -16,6 +16,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 #include "agent/base/inflate.h"
@@ -31,6 +32,7 @@
 
 #define TICK_NS (NS_PER_S)
 #define FLUSH_NS (5 * NS_PER_MS)
+#define EXPIRE_NS (60 * NS_PER_S)
 #define BURST_S 3 /* seconds of points that may come at once */
 
 enum { PENDING_MAX = 1 << 18 }; /* samples that wait for the loop */
@@ -63,6 +65,9 @@ struct otlp {
 	double room; /* points that may come now */
 	int64_t room_ns; /* when that was said */
 	uint64_t refused_rate, refused_size, refused_full;
+	uint64_t beyond; /* points that were told as beyond the bounds */
+	mono_t expired;
+	struct complaint crowded;
 };
 
 /* ---- messages: threads of the libraries ------------------------------------------ */
@@ -183,9 +188,42 @@ static void otlp_on_flush(void *arg)
 	otlp_flush(arg);
 }
 
+static void otlp_name_first(void *arg, const char *name, uint64_t points)
+{
+	struct str *out = arg;
+	str_addf(out, "%s%s (%llu points)", str_if(out->n > 0, ", "), name,
+		(unsigned long long)points);
+}
+
+/* Who brings more series than its share, and what nobody sends any more. */
+static void otlp_look(struct otlp *otlp)
+{
+	const mono_t now = loop_now(otlp->loop);
+	rw_cleanup(str_done) struct str names = {0};
+	pthread_mutex_lock(&otlp->lock);
+	const uint64_t beyond = push_feed_counts(otlp->feed)->beyond;
+	if (beyond > otlp->beyond)
+		push_feed_named(otlp->feed, FEED_BEYOND, otlp_name_first, &names);
+	if (now.ns - otlp->expired.ns >= EXPIRE_NS) {
+		push_feed_expire(otlp->feed, now.ns);
+		otlp->expired = now;
+	}
+	pthread_mutex_unlock(&otlp->lock);
+	if (beyond > otlp->beyond)
+		complain(&otlp->crowded, now, LOG_WARN_, otlp->name,
+			"points are refused: %s; these senders bring more series or names than "
+			"leaves room for others. Export less there, or do not allow them "
+			"(push.allow)",
+			str_or(names.s, "a sender"));
+	else
+		complaint_over(&otlp->crowded, now, otlp->name, "no more series are refused");
+	otlp->beyond = beyond;
+}
+
 static void otlp_on_tick(void *arg)
 {
 	struct otlp *otlp = arg;
+	otlp_look(otlp);
 	target_polled(&otlp->target, 0, wall_now());
 	if (otlp->sink.target)
 		otlp->sink.target(otlp->sink.arg, &otlp->target);
@@ -266,6 +304,7 @@ static void otlp_configure(
 	otlp->senders = push_senders_new(config);
 	pthread_mutex_lock(&otlp->lock);
 	push_feed_devices(otlp->feed, config);
+	push_feed_interval(otlp->feed, place->interval_ns);
 	pthread_mutex_unlock(&otlp->lock);
 }
 
@@ -476,7 +515,8 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 {
 	static const char *const prefixes[] = {[FEED_UNKNOWN_NAME] = "unknown",
 		[FEED_UNKNOWN_DEVICE] = "nodevice",
-		[FEED_UNSUPPORTED] = "unsupported"};
+		[FEED_UNSUPPORTED] = "unsupported",
+		[FEED_BEYOND] = "beyond"};
 	const struct push_feed_counts *c = push_feed_counts(otlp->feed);
 	const struct {
 		const char *key;
@@ -495,8 +535,10 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 		{"no_place_points", c->no_place},
 		{"no_value_points", c->no_value},
 		{"repeated_points", c->repeated},
+		{"thinned_points", c->thinned},
 		{"off_clock_points", c->off_clock},
 		{"beyond_points", c->beyond},
+		{"series_forgotten", c->forgotten},
 		{"refused_rate", otlp->refused_rate},
 		{"refused_size", otlp->refused_size},
 		{"refused_full", otlp->refused_full},

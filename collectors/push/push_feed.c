@@ -22,6 +22,7 @@
 #define AHEAD_NS (10 * NS_PER_S) /* a time further ahead of our clock is wrong */
 #define BEHIND_NS (24 * 3600 * NS_PER_S)
 #define NO_SERIES UINT32_MAX
+#define NO_SAMPLE UINT32_MAX
 
 /* What a hash of labels stands for, when it is no series. */
 enum feed_place { PLACE_UNFIT = 1, PLACE_MISSING, PLACE_NO_DEVICE, PLACES };
@@ -31,8 +32,19 @@ struct feed_series {
 	int64_t t_ns, start_ns;
 	uint64_t value; /* as delivered */
 	uint64_t message; /* that brought it: points of one message are folded */
-	uint32_t entity;
-	uint32_t pending; /* its sample, while it waits */
+	int64_t kept_ns; /* time of the newest one that was kept */
+	uint64_t peak; /* the greatest one since then, of a watermark */
+	int64_t heard_ns; /* by the ticks of push_feed_expire() */
+	uint32_t sender; /* that brought it first: in .sent */
+	uint32_t device; /* entity */
+	uint32_t entity; /* ENTITY_NONE: the place is free */
+	uint32_t pending; /* its sample, while it waits; NO_SAMPLE: the point was not kept */
+	uint16_t flags; /* of those since then that were not kept */
+};
+
+struct feed_sender {
+	uint8_t address[16];
+	size_t series;
 };
 
 struct feed_names {
@@ -50,7 +62,15 @@ struct push_feed {
 	struct map *places; /* hash of labels -> series, or enum feed_place */
 	struct map *by_subject; /* entity and metric -> series */
 	struct feed_series *series;
-	size_t n_series, cap_series;
+	size_t n_series, cap_series; /* free places among them are in .free */
+	uint32_t *free;
+	size_t n_free, cap_free;
+	struct feed_sender
+		sent[FEED_SENDERS_MAX]; /* the first: all that have no count of their own */
+	size_t n_sent;
+	struct map *of_device; /* entity of a device -> number of its series */
+	struct map *names_of; /* sender (FEED_SENDERS_MAX: all) and device -> how many names it
+				 brought */
 	struct map *unknown; /* hashes of names */
 	struct feed_names named[FEED_KINDS];
 	struct sample *pending;
@@ -60,7 +80,7 @@ struct push_feed {
 	struct push_feed_counts counts;
 	/* of the message under way */
 	uint64_t message;
-	int64_t now_ns;
+	int64_t now_ns, mono_ns, interval_ns;
 	const uint8_t *address;
 	struct bytes resource;
 	uint64_t resource_hash;
@@ -182,21 +202,128 @@ static void feed_on_unread(void *arg, const struct otlp_metric *metric, uint64_t
 
 /* ---- series --------------------------------------------------------------------- */
 
+static size_t feed_series_used(const struct push_feed *feed)
+{
+	return feed->n_series - feed->n_free;
+}
+
+static uint64_t feed_count(const struct map *map, uint64_t key)
+{
+	uint64_t n;
+	if (map_get(map, key, &n))
+		return n;
+	return 0;
+}
+
+/* Who sends the message under way. The bound is beyond all fabrics; who is behind it shares. */
+static uint32_t feed_sender(struct push_feed *feed)
+{
+	for (size_t i = 1; i < feed->n_sent; i++)
+		if (memcmp(feed->sent[i].address, feed->address, 16) == 0)
+			return (uint32_t)i;
+	if (feed->n_sent == FEED_SENDERS_MAX)
+		return 0;
+	memcpy(feed->sent[feed->n_sent].address, feed->address, 16);
+	return (uint32_t)feed->n_sent++;
+}
+
+/* May @sender bring one more series of @device? */
+static bool feed_has_share(const struct push_feed *feed, uint32_t sender, uint32_t device)
+{
+	const size_t free = feed->o.most_series - feed_series_used(feed);
+	return free > 0 && feed_count(feed->of_device, device) <= free &&
+		feed->sent[sender].series / 4 <= free;
+}
+
 static uint32_t feed_series_of(
 	struct push_feed *feed, uint32_t entity, const struct push_rule *rule)
 {
 	const uint64_t subject = (uint64_t)entity << 16 | (uint64_t)rule->value->metric;
+	const uint32_t device = entity_device(feed->o.entities, entity);
+	const uint32_t sender = feed_sender(feed);
 	uint64_t at;
 	if (map_get(feed->by_subject, subject, &at))
 		return (uint32_t)at;
-	if (feed->n_series == FEED_SERIES_MAX)
+	if (!feed_has_share(feed, sender, device))
 		return NO_SERIES;
-	rw_grow(feed->series, feed->n_series, feed->cap_series);
-	feed->series[feed->n_series] =
-		(struct feed_series){.rule = rule, .entity = entity, .t_ns = INT64_MIN};
-	map_put(feed->by_subject, subject, feed->n_series);
-	feed->counts.series = feed->n_series + 1;
-	return (uint32_t)feed->n_series++;
+	if (feed->n_free > 0) {
+		at = feed->free[--feed->n_free];
+	} else {
+		rw_grow(feed->series, feed->n_series, feed->cap_series);
+		at = feed->n_series++;
+	}
+	feed->series[at] = (struct feed_series){.rule = rule,
+		.entity = entity,
+		.device = device,
+		.sender = sender,
+		.heard_ns = feed->mono_ns,
+		.t_ns = INT64_MIN,
+		.kept_ns = INT64_MIN};
+	map_put(feed->by_subject, subject, at);
+	map_put(feed->of_device, device, feed_count(feed->of_device, device) + 1);
+	feed->sent[sender].series++;
+	feed->counts.series = feed_series_used(feed);
+	return (uint32_t)at;
+}
+
+static void feed_series_forget(struct push_feed *feed, uint32_t at)
+{
+	struct feed_series *series = &feed->series[at];
+	map_put(feed->of_device, series->device, feed_count(feed->of_device, series->device) - 1);
+	feed->sent[series->sender].series--;
+	*series = (struct feed_series){.entity = ENTITY_NONE};
+	rw_grow(feed->free, feed->n_free, feed->cap_free);
+	feed->free[feed->n_free++] = at;
+	feed->counts.forgotten++;
+}
+
+static uint64_t feed_subject(const struct feed_series *series)
+{
+	return (uint64_t)series->entity << 16 | (uint64_t)series->rule->value->metric;
+}
+
+void push_feed_expire(struct push_feed *feed, int64_t mono_ns)
+{
+	feed->mono_ns = mono_ns;
+	const uint64_t before = feed->counts.forgotten;
+	for (size_t i = 0; i < feed->n_series; i++) {
+		const struct feed_series *series = &feed->series[i];
+		if (series->entity != ENTITY_NONE && mono_ns - series->heard_ns > FEED_FORGET_NS)
+			feed_series_forget(feed, (uint32_t)i);
+	}
+	if (feed->counts.forgotten == before)
+		return;
+	feed->counts.series = feed_series_used(feed);
+	/* some lead to what was forgotten */
+	map_clear(feed->places);
+	map_clear(feed->by_subject);
+	for (size_t i = 0; i < feed->n_series; i++)
+		if (feed->series[i].entity != ENTITY_NONE)
+			map_put(feed->by_subject, feed_subject(&feed->series[i]), i);
+}
+
+/* A name that is not known yet is added where the sender has a share of the device's names. */
+static uint32_t feed_entity(
+	struct push_feed *feed, const char *device, const struct push_place *place)
+{
+	struct entities *entities = feed->o.entities;
+	const uint32_t found = entities_find(entities, device, place->port, place->priority);
+	const uint32_t most = entities_limits(entities)->per_device;
+	if (found != ENTITY_NONE || most == 0)
+		return entities_intern(entities, device, place->port, place->priority);
+	const uint32_t of = entities_intern(entities, device, NULL, PRIO_NONE);
+	const uint64_t key_all = (uint64_t)FEED_SENDERS_MAX << 32 | of;
+	const uint64_t key = (uint64_t)feed_sender(feed) << 32 | of;
+	const uint64_t all = feed_count(feed->names_of, key_all);
+	const uint64_t mine = feed_count(feed->names_of, key);
+	if (all >= most || 2 * mine > most - all)
+		return ENTITY_NONE;
+	const uint32_t before = entities_known(entities);
+	const uint32_t entity = entities_intern(entities, device, place->port, place->priority);
+	const uint32_t more = entities_known(entities) - before; /* a priority may bring its port */
+	map_put(feed->names_of, key, mine + more);
+	map_put(feed->names_of, key_all, all + more);
+	return entity;
 }
 
 /* By labels of the point, then of the resource, where the profile names them; else whose the
@@ -229,7 +356,7 @@ static uint64_t feed_place_of(struct push_feed *feed, const struct push_rule *ru
 		return PLACE_MISSING;
 	char name[16];
 	snprintf(name, sizeof(name), "d%u", device);
-	const uint32_t entity = entities_intern(feed->o.entities, name, place.port, place.priority);
+	const uint32_t entity = feed_entity(feed, name, &place);
 	if (entity == ENTITY_NONE)
 		return NO_SERIES;
 	const uint32_t at = feed_series_of(feed, entity, rule);
@@ -262,7 +389,7 @@ static uint64_t feed_place(struct push_feed *feed, struct bytes labels)
 	if (map_get(feed->places, hash, &place))
 		return place;
 	place = feed_places_first(feed, labels);
-	if (map_count(feed->places) < FEED_SERIES_MAX && place != NO_SERIES)
+	if (map_count(feed->places) < feed->o.most_series && place != NO_SERIES)
 		map_put(feed->places, hash, place);
 	return place;
 }
@@ -293,7 +420,14 @@ static void feed_nowhere(struct push_feed *feed, uint64_t place)
 			"}' or 'push: { address: ... }'",
 			clean);
 		break;
-	default: feed->counts.beyond++; feed_refuse(feed, 1, "too many series");
+	default:
+		feed->counts.beyond++;
+		push_senders_describe(
+			feed->address, feed->resource_labels.v, feed->resource_labels.n, clean);
+		feed_name(feed, FEED_BEYOND, clean, strlen(clean), 1);
+		feed_refuse(feed, 1,
+			"too many series or names from this sender, or of this device: others need "
+			"room, too");
 	}
 }
 
@@ -318,6 +452,8 @@ static bool feed_fold(struct push_feed *feed, struct feed_series *series, uint64
 	const enum profile_fold fold = series->rule->value->fold;
 	if (fold == FOLD_SUM || series->message != feed->message)
 		return false;
+	if (series->pending == NO_SAMPLE)
+		return true;
 	struct sample *sample = &feed->pending[series->pending];
 	const double was = sample_f64(sample->value), is = sample_f64(value);
 	if ((fold == FOLD_MIN) == (is < was))
@@ -337,6 +473,37 @@ static unsigned feed_restart(
 	if (point->start_ns && series->start_ns && point->start_ns != series->start_ns)
 		return SF_RESTART;
 	return 0;
+}
+
+/* Does a point of @t_ns come too soon after the one that was kept? By a quarter of the interval it
+ * may: who sends at the interval itself does so with some jitter, and loses nothing. */
+static bool feed_too_soon(
+	const struct push_feed *feed, const struct feed_series *series, int64_t t_ns)
+{
+	if (feed->interval_ns == 0 || series->kept_ns == INT64_MIN)
+		return false;
+	return t_ns - series->kept_ns < feed->interval_ns - feed->interval_ns / 4;
+}
+
+/* What was not kept goes into the next one that is. */
+static void feed_keep(struct push_feed *feed, struct feed_series *series, int64_t t_ns,
+	uint64_t value, unsigned flags)
+{
+	const struct metric_info *metric = metric_info((unsigned)series->rule->value->metric);
+	if (metric->kind == METRIC_WATERMARK && series->peak > value)
+		value = series->peak;
+	flags |= series->flags;
+	if (feed_too_soon(feed, series, t_ns)) {
+		feed->counts.thinned++;
+		series->peak = value;
+		series->flags = (uint16_t)flags;
+		series->pending = NO_SAMPLE;
+		return;
+	}
+	feed_sample(feed, series, t_ns, value, flags);
+	series->kept_ns = t_ns;
+	series->peak = 0;
+	series->flags = 0;
 }
 
 static bool feed_time(struct push_feed *feed, const struct otlp_point *point, int64_t *ret)
@@ -373,7 +540,7 @@ static void feed_series_point(
 		return;
 	}
 	flags |= feed_restart(series, point, value);
-	feed_sample(feed, series, t_ns, value, flags);
+	feed_keep(feed, series, t_ns, value, flags);
 	series->t_ns = t_ns;
 	series->start_ns = point->start_ns;
 	series->value = value;
@@ -388,10 +555,13 @@ static void feed_on_point(void *arg, const struct otlp_point *point)
 	if (!point->has_value)
 		return;
 	const uint64_t place = feed_place(feed, point->labels);
-	if (place >= PLACES && place < NO_SERIES)
-		feed_series_point(feed, &feed->series[place - PLACES], point);
-	else
+	if (place < PLACES || place >= NO_SERIES) {
 		feed_nowhere(feed, place);
+		return;
+	}
+	struct feed_series *series = &feed->series[place - PLACES];
+	series->heard_ns = feed->mono_ns;
+	feed_series_point(feed, series, point);
 }
 
 /* Room at the end of what waits, by moving it to the beginning. */
@@ -461,15 +631,26 @@ void push_feed_devices(struct push_feed *feed, const struct config *config)
 	feed->senders = push_senders_new(config);
 	map_clear(feed->places);
 	feed->named[FEED_UNKNOWN_DEVICE].n = 0;
+	feed->named[FEED_BEYOND].n = 0;
+}
+
+void push_feed_interval(struct push_feed *feed, int64_t interval_ns)
+{
+	feed->interval_ns = interval_ns;
 }
 
 struct push_feed *push_feed_new(const struct push_feed_options *options)
 {
 	struct push_feed *feed = rw_calloc(1, sizeof(*feed));
 	feed->o = *options;
+	if (feed->o.most_series == 0)
+		feed->o.most_series = FEED_SERIES_MAX;
 	feed->names = push_map_new(options->profiles);
 	feed->places = map_new();
 	feed->by_subject = map_new();
+	feed->of_device = map_new();
+	feed->names_of = map_new();
+	feed->n_sent = 1;
 	feed->unknown = map_new();
 	return feed;
 }
@@ -482,6 +663,9 @@ void push_feed_free(struct push_feed *feed)
 	push_map_free(feed->names);
 	map_free(feed->places);
 	map_free(feed->by_subject);
+	map_free(feed->of_device);
+	map_free(feed->names_of);
+	free(feed->free);
 	map_free(feed->unknown);
 	free(feed->series);
 	free(feed->pending);

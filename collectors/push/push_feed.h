@@ -5,7 +5,11 @@
  *
  * A point is looked up by a keyed hash of its labels, of its metric and of its resource, so that
  * texts are read once for each series. Everything that grows has a bound; what is beyond is
- * counted.
+ * counted. Nobody can use up a bound for others: a new series is taken while its device has no more
+ * series than are free, and its sender no more than four times as many; a new name while the sender
+ * brought no more names of the device than half of what is free there. So one alone may have a
+ * half, four fifths and a third, several greedy ones less each, and whoever is new finds room.
+ * Series that nobody sends any more are forgotten.
  *
  * Not for two threads at once: the caller locks.
  */
@@ -26,6 +30,7 @@ struct push_feed;
 
 enum {
 	FEED_SERIES_MAX = 1 << 20,
+	FEED_SENDERS_MAX = 1024, /* whose series are counted each; further ones share a count */
 	FEED_UNKNOWN_MAX = 4096, /* names told apart */
 	FEED_NAMED = 12, /* of each kind, with its name */
 	FEED_NAME_MAX = 64, /* bytes of such a name, the end included */
@@ -36,6 +41,7 @@ struct push_feed_options {
 	const struct profiles *profiles;
 	enum sample_source source;
 	uint64_t seed; /* secret of this process */
+	size_t most_series; /* 0 = FEED_SERIES_MAX */
 };
 struct push_feed *push_feed_new(const struct push_feed_options *options); /* all lent */
 void push_feed_free(struct push_feed *feed); /* NULL is fine */
@@ -43,6 +49,15 @@ void push_feed_free(struct push_feed *feed); /* NULL is fine */
 /* push_feed_devices - whose messages are taken; @config is lent until the next call. What was
  * learnt of senders is forgotten, values of series are kept. */
 void push_feed_devices(struct push_feed *feed, const struct config *config);
+
+/* push_feed_interval - of each series at most one sample in this time is kept, however often it is
+ * sent, as of IPFIX (collectors/push/ipfix_flow.h): of a watermark the greatest value. 0 = all. */
+void push_feed_interval(struct push_feed *feed, int64_t interval_ns);
+
+/* push_feed_expire - time passes, about once a minute: series that were not sent for FEED_FORGET_NS
+ * are forgotten. @mono_ns: by a clock that nobody sets. */
+#define FEED_FORGET_NS (3600LL * 1000000000)
+void push_feed_expire(struct push_feed *feed, int64_t mono_ns);
 
 struct push_feed_result {
 	uint64_t points, refused;
@@ -72,15 +87,23 @@ struct push_feed_counts {
 	uint64_t no_place; /* points without the label of the port, or with one that cannot be */
 	uint64_t no_value; /* values that cannot be */
 	uint64_t repeated; /* points that came before, or are older than the newest */
+	uint64_t thinned; /* points that came sooner than the interval: not kept */
 	uint64_t off_clock; /* points of a time that cannot be */
 	uint64_t beyond; /* points of series that had no room */
+	uint64_t forgotten; /* series that nobody sent for FEED_FORGET_NS */
 	uint64_t series;
 };
 const struct push_feed_counts *push_feed_counts(const struct push_feed *feed);
 
 /* push_feed_named - names that were counted: each is letters, digits and _ . : - only, others
  * became '_'. */
-enum push_feed_kind { FEED_UNKNOWN_NAME, FEED_UNKNOWN_DEVICE, FEED_UNSUPPORTED, FEED_KINDS };
+enum push_feed_kind {
+	FEED_UNKNOWN_NAME,
+	FEED_UNKNOWN_DEVICE,
+	FEED_UNSUPPORTED,
+	FEED_BEYOND, /* the sender of points that had no room */
+	FEED_KINDS
+};
 typedef void push_feed_named_fn(void *arg, const char *name, uint64_t points);
 void push_feed_named(
 	const struct push_feed *feed, enum push_feed_kind kind, push_feed_named_fn *fn, void *arg);

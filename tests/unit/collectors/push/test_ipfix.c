@@ -276,9 +276,57 @@ static void bounds(void **state)
 		wire_template(&w, 256, 8000);
 		wire_end(&w, ipfix, from_b, false, (mono_t){1});
 	}
-	/* 256 fields are of the first source */
-	assert_int_equal(ipfix_templates(ipfix),
-		IPFIX_TEMPLATES + (IPFIX_FIELDS_ALL - IPFIX_TEMPLATES * 4) / 8000);
+	/* a half of what the first source left */
+	const size_t half = IPFIX_TEMPLATES + (IPFIX_FIELDS_ALL - IPFIX_TEMPLATES * 4) / 8000 / 2;
+	assert_int_equal(ipfix_templates(ipfix), half);
+	ipfix_free(ipfix);
+}
+
+static void said_refused(void *arg, const uint8_t source[16])
+{
+	unsigned *times = arg;
+	times[source[15]]++;
+}
+
+static void one_template(
+	struct ipfix *ipfix, uint8_t source, uint32_t domain, bool data, mono_t now)
+{
+	static struct wire w;
+	const uint8_t address[16] = {[10] = 0xff, 0xff, 10, 0, 0, source};
+	wire_begin(&w, 0, domain);
+	wire_template(&w, 256, 1);
+	if (data)
+		wire_data(&w, 256, 1);
+	wire_end(&w, ipfix, address, false, now);
+}
+
+static void no_records(void *arg, struct ipfix_session *session, struct ipfix_template *template,
+	const uint8_t *data, size_t n, uint32_t export_s)
+{
+}
+
+/* One source that invents observation domains leaves room for all others, is told by its address,
+ * and what it invented is forgotten; a source with records is not. */
+static void one_source_invents(void **state)
+{
+	unsigned refused[256] = {0};
+	const int64_t minute = 60 * NS_PER_S;
+	const struct ipfix_options options = {
+		.arg = refused, .records = no_records, .refused = said_refused};
+	struct ipfix *ipfix = ipfix_new(&options);
+	for (unsigned domain = 0; domain < 400; domain++)
+		one_template(ipfix, 66, domain, false, (mono_t){minute});
+	assert_int_equal(ipfix_templates(ipfix), IPFIX_SESSIONS / 2);
+	assert_int_equal(refused[66], 400 - IPFIX_SESSIONS / 2);
+	for (unsigned source = 100; source < 200; source++)
+		one_template(ipfix, (uint8_t)source, 0, true, (mono_t){2 * minute});
+	for (unsigned source = 0; source < 256; source++)
+		assert_true(refused[source] == 0 || source == 66);
+	assert_int_equal(ipfix_templates(ipfix), IPFIX_SESSIONS / 2 + 100);
+	ipfix_expire(ipfix, (mono_t){35 * minute});
+	assert_int_equal(ipfix_templates(ipfix), 100);
+	one_template(ipfix, 66, 1000, true, (mono_t){35 * minute});
+	assert_int_equal(ipfix_templates(ipfix), 101);
 	ipfix_free(ipfix);
 }
 
@@ -293,6 +341,7 @@ static void forgotten(void **state)
 		wire_template(&w, 256, 1);
 		if (i == 0)
 			wire_template(&w, 257, 1); /* once only */
+		wire_data(&w, 256, 1); /* without a record the session goes sooner */
 		wire_end(&w, ipfix, from_a, false, (mono_t){(1 + i) * minute});
 	}
 	ipfix_expire(ipfix, (mono_t){33 * minute});
@@ -357,6 +406,7 @@ int main(void)
 		cmocka_unit_test(empty_fields),
 		cmocka_unit_test(withdrawn),
 		cmocka_unit_test(bounds),
+		cmocka_unit_test(one_source_invents),
 		cmocka_unit_test(forgotten),
 		cmocka_unit_test(sequences),
 	};
