@@ -17,7 +17,7 @@ static const struct fabric_device *device_of(
 }
 
 /* Its port, or the hot member of its group. */
-static const struct fabric_port *correlate_port_of(
+const struct fabric_port *correlate_port(
 	const struct fabric *fabric, const struct incident *incident)
 {
 	const struct fabric_device *device = device_of(fabric, incident);
@@ -54,8 +54,8 @@ static bool same_device(
 {
 	if (left->device && str_eq(left->device, right->device))
 		return true;
-	return leads_to_device(correlate_port_of(fabric, left), right->device) ||
-		leads_to_device(correlate_port_of(fabric, right), left->device);
+	return leads_to_device(correlate_port(fabric, left), right->device) ||
+		leads_to_device(correlate_port(fabric, right), left->device);
 }
 
 /* Is the port a member of the group, seen from either end, or part of a LAG that is? */
@@ -125,8 +125,8 @@ static bool same_group(
 {
 	const struct fabric_group *left_group = correlate_group_of(fabric, left);
 	const struct fabric_group *right_group = correlate_group_of(fabric, right);
-	const struct fabric_port *left_port = correlate_port_of(fabric, left);
-	const struct fabric_port *right_port = correlate_port_of(fabric, right);
+	const struct fabric_port *left_port = correlate_port(fabric, left);
+	const struct fabric_port *right_port = correlate_port(fabric, right);
 	const struct fabric_device *left_device = device_of(fabric, left);
 	/* 1. two groups: they have a member in common */
 	if (left_group && right_group)
@@ -210,8 +210,7 @@ static bool same_host(
 static bool same_link(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	return correlate_same_link(
-		correlate_port_of(fabric, left), correlate_port_of(fabric, right));
+	return correlate_same_link(correlate_port(fabric, left), correlate_port(fabric, right));
 }
 
 static bool in_tree(
@@ -233,7 +232,7 @@ static bool correlate_whole(
 	return !left->device && !left->host && right->device;
 }
 
-static bool near_enough(const struct fabric *fabric, unsigned near, const struct incident *left,
+bool correlate_near(const struct fabric *fabric, unsigned near, const struct incident *left,
 	const struct incident *right)
 {
 	/* the cheap ones first */
@@ -262,5 +261,5 @@ bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
 	const struct incident *other)
 {
 	const unsigned near = cause_explains(cause_of_it->cause, other->cause);
-	return near && near_enough(fabric, near, cause_of_it, other);
+	return near && correlate_near(fabric, near, cause_of_it, other);
 }

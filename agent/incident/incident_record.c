@@ -71,6 +71,8 @@ void incident_record_free(struct incident_record *record)
 	free(i->timeline);
 	free(i->changed_before);
 	free(i->also);
+	free(record->place.explains.v);
+	free(record->place.explained.v);
 	cost_done(&record->cost);
 	weight_done(&record->weight);
 	arena_free(record->said);

@@ -13,6 +13,26 @@
 
 struct arena;
 
+/* Where an incident is found by others (agent/incident/explain.h). */
+struct incident_place {
+	unsigned near; /* enum cause_near */
+	uint64_t hash;
+};
+
+struct incident_places {
+	struct incident_place *v;
+	size_t n, cap;
+};
+
+/* What agent/incident/explain.c knows it by while it is under way. */
+struct incident_mark {
+	size_t order; /* set by the ledger: that of its subjects */
+	bool put, pending, orphan;
+	enum cause cause;
+	int64_t first_ns;
+	struct incident_places explains, explained;
+};
+
 struct incident_record {
 	struct incident i; /* first member: see incident_record_of() */
 	uint32_t hold; /* of the newest OVER finding, >= 1 */
@@ -27,6 +47,8 @@ struct incident_record {
 	double waited;
 	struct cost cost; /* what it costs so far */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
+
+	struct incident_mark place;
 
 	struct arena *said; /* what .i says; replaced with each description */
 	struct arena *impact; /* .i.jobs and .i.losses; replaced with each raised window */

@@ -9,28 +9,24 @@
 #include "agent/incident/ledger.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
-#include "agent/incident/correlate.h"
+#include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 
 /* Of confidence: a larger difference means that evidence is missing which was there before. */
 #define LESS_SURE 0.1
-/* Of confidence: an incident with less does not explain another. */
-#define FAR_LESS_SURE 0.3
-/* What began so much before another incident is no consequence of it. Some causes show later than
- * what they do: the past that they are compared with, or more flows, must come first. */
-#define LATER_NS (10 * 60 * NS_PER_S)
 #define CHANGE_NS (30 * 60 * NS_PER_S)
+#define CHANGES_TOLD 32 /* in one incident */
 
 struct ledger_slot {
 	struct incident_record *record; /* under way, NULL when none is */
@@ -48,6 +44,7 @@ struct ledger {
 	const struct fabric *fabric;
 	ledger_fn *changed;
 	void *arg;
+	struct explain *explain; /* who explains whom, of those under way */
 	struct smap *keys; /* subject -> index into slots */
 	struct smap *followed; /* analyzer and device of all slots */
 	struct ledger_slot *slots;
@@ -58,6 +55,9 @@ struct ledger {
 	size_t n_analyzers, cap_analyzers;
 	struct incident_record **opened; /* all that reached OPEN, in that order; owned */
 	size_t n_opened, cap_opened;
+	struct map *ids; /* ledger_id_key() -> its record among .opened */
+	struct incident_record **changes; /* of .opened, those that were a change, in that order */
+	size_t n_changes, cap_changes;
 	const struct incident **sorted; /* cache of ledger_incidents() */
 	size_t cap_sorted;
 };
@@ -68,7 +68,9 @@ struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void 
 	l->fabric = fabric;
 	l->changed = changed;
 	l->arg = arg;
+	l->explain = explain_new();
 	l->keys = smap_new();
+	l->ids = map_new();
 	l->followed = smap_new();
 	return l;
 }
@@ -87,10 +89,13 @@ void ledger_free(struct ledger *ledger)
 	for (size_t k = 0; k < ledger->n_analyzers; k++)
 		free(ledger->analyzers[k].name);
 	free(ledger->analyzers);
+	explain_free(ledger->explain);
 	free(ledger->active);
 	free(ledger->slots);
 	free(ledger->opened);
+	free(ledger->changes);
 	free(ledger->sorted);
+	map_free(ledger->ids);
 	smap_free(ledger->keys);
 	smap_free(ledger->followed);
 	free(ledger);
@@ -150,6 +155,26 @@ static struct ledger_analyzer *ledger_analyzer_of(const struct ledger *ledger, c
 	return NULL;
 }
 
+/* Where the slot @index stands among the active ones, or would. */
+static size_t ledger_active_place(const struct ledger *ledger, size_t index)
+{
+	size_t lo = 0, hi = ledger->n_active;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (ledger->active[mid] < index)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* After each change of what it is found by: see explain_put(). */
+static void ledger_place(struct ledger *ledger, struct incident_record *record)
+{
+	explain_put(ledger->explain, ledger->fabric, record);
+}
+
 /* The only places where a record comes into a slot and leaves it. */
 static void slot_begin(
 	struct ledger *ledger, struct ledger_slot *slot, struct incident_record *record)
@@ -164,30 +189,71 @@ static void slot_begin(
 	slot->record = record;
 
 	const size_t index = (size_t)(slot - ledger->slots);
+	const size_t at = ledger_active_place(ledger, index);
 	rw_grow(ledger->active, ledger->n_active, ledger->cap_active);
-	size_t at = ledger->n_active++;
-	for (; at > 0 && ledger->active[at - 1] > index; at--)
-		ledger->active[at] = ledger->active[at - 1];
+	memmove(ledger->active + at + 1, ledger->active + at,
+		(ledger->n_active - at) * sizeof(*ledger->active));
 	ledger->active[at] = index;
+	ledger->n_active++;
+	record->place.order = index;
+	ledger_place(ledger, record);
 }
 
 static void slot_end(struct ledger *ledger, struct ledger_slot *slot)
 {
 	ledger_analyzer_of(ledger, slot->record->i.analyzer)->n_active--;
+	explain_drop(ledger->explain, slot->record);
 	slot->record = NULL;
 
-	const size_t index = (size_t)(slot - ledger->slots);
-	size_t n = 0;
-	for (size_t k = 0; k < ledger->n_active; k++)
-		if (ledger->active[k] != index)
-			ledger->active[n++] = ledger->active[k];
-	ledger->n_active = n;
+	const size_t at = ledger_active_place(ledger, (size_t)(slot - ledger->slots));
+	ledger->n_active--;
+	memmove(ledger->active + at, ledger->active + at + 1,
+		(ledger->n_active - at) * sizeof(*ledger->active));
+}
+
+/* An id has eight letters, and is read in any case. 0: it is none. */
+static uint64_t ledger_id_key(const char *id)
+{
+	uint64_t key = 0;
+	if (strlen(id) != sizeof(key))
+		return 0;
+	for (size_t k = 0; k < sizeof(key); k++)
+		key = key << 8 | (uint8_t)tolower((unsigned char)id[k]);
+	return key;
+}
+
+static struct incident_record *ledger_record(const struct ledger *ledger, const char *id)
+{
+	uint64_t at;
+	const uint64_t key = ledger_id_key(id);
+	if (!key || !map_get(ledger->ids, key, &at))
+		return NULL;
+	return (struct incident_record *)(uintptr_t)at;
+}
+
+/* It reached OPEN, or has another cause: is it one that later incidents should name? */
+static void ledger_add_change(struct ledger *ledger, struct incident_record *record)
+{
+	if (!cause_has(record->i.cause, CAUSE_IS_CHANGE))
+		return;
+	for (size_t k = ledger->n_changes; k-- > 0;)
+		if (ledger->changes[k] == record)
+			return;
+	rw_grow(ledger->changes, ledger->n_changes, ledger->cap_changes);
+	ledger->changes[ledger->n_changes++] = record;
+}
+
+static void ledger_add_id(struct ledger *ledger, struct incident_record *record)
+{
+	map_put(ledger->ids, ledger_id_key(record->i.id), (uint64_t)(uintptr_t)record);
 }
 
 static void ledger_add_opened(struct ledger *ledger, struct incident_record *record)
 {
 	rw_grow(ledger->opened, ledger->n_opened, ledger->cap_opened);
 	ledger->opened[ledger->n_opened++] = record;
+	ledger_add_id(ledger, record);
+	ledger_add_change(ledger, record);
 }
 
 /* ---- publishing ---------------------------------------------------------- */
@@ -206,21 +272,30 @@ static const char *ledger_headline(const struct incident *incident)
 	return str_or(incident->summary, cause_name(incident->cause));
 }
 
+static bool shortly_before(const struct incident *change, const struct incident *incident)
+{
+	const int64_t before_ns = incident->first_ns - change->first_ns;
+	return change != incident && cause_has(change->cause, CAUSE_IS_CHANGE) && before_ns >= 0 &&
+		before_ns <= CHANGE_NS;
+}
+
 /* List what was changed, or happened to a device, in the half hour before the incident began: that
- * is the first thing a person asks for. */
+ * is the first thing a person asks for. Of very many, the newest. */
 static void gather_changes(struct ledger *ledger, struct incident_record *record)
 {
-	for (size_t k = 0; k < ledger->n_opened; k++) {
-		const struct incident *i = &ledger->opened[k]->i;
-		if (i == &record->i || !cause_has(i->cause, CAUSE_IS_CHANGE))
-			continue;
-		const int64_t before_ns = record->i.first_ns - i->first_ns;
-		if (before_ns < 0 || before_ns > CHANGE_NS)
-			continue;
+	const struct incident *found[CHANGES_TOLD];
+	size_t n = 0, k = ledger->n_changes;
+	for (; k > 0 && n < CHANGES_TOLD; k--)
+		if (shortly_before(&ledger->changes[k - 1]->i, &record->i))
+			found[n++] = &ledger->changes[k - 1]->i;
+	if (n == CHANGES_TOLD && k > 0)
+		incident_record_changed(
+			record, "the latest changes; 'rocewatch incident list' has earlier ones");
+	while (n-- > 0) {
 		char t[WALL_TEXT_MAX];
 		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "%s %s: %s", wall_text(t, (wall_t){i->first_ns}, 0), i->id,
-			ledger_headline(i));
+		str_addf(&text, "%s %s: %s", wall_text(t, (wall_t){found[n]->first_ns}, 0),
+			found[n]->id, ledger_headline(found[n]));
 		incident_record_changed(record, text.s);
 	}
 }
@@ -248,6 +323,8 @@ static void ledger_change(struct ledger *ledger, struct incident_record *record,
 	case INCIDENT_CLOSED: record->i.closed_ns = t_ns; break;
 	case INCIDENT_PENDING: break;
 	}
+	if (to == INCIDENT_OPEN)
+		ledger_place(ledger, record);
 	const char *word = incident_state_name(to);
 	if (from == INCIDENT_CLOSED)
 		word = "opened again";
@@ -316,76 +393,6 @@ static bool ledger_recently(const struct incident_record *record)
 	return weight_sum(&record->weight) > 0;
 }
 
-/* How much of its subject an incident names: a host, a switch, or nothing. */
-static int names_of(const struct incident *incident)
-{
-	if (incident->host)
-		return 2;
-	return incident->device != NULL;
-}
-
-/* Of two with the same cause only one explains the other: the older one, else the device, port or
- * priority that comes first. Two groups of one device: the table of db/model/cause.def alone
- * decides. */
-static bool speaks_first(const struct incident *left, const struct incident *right)
-{
-	if (left->cause != right->cause)
-		return true;
-	/* of two things unknown, the one that names more says more */
-	if (left->cause == CAUSE_UNKNOWN && names_of(left) != names_of(right))
-		return names_of(left) > names_of(right);
-	if (left->first_ns != right->first_ns)
-		return left->first_ns < right->first_ns;
-	const int by_device = name_compare(str_or(left->device, ""), str_or(right->device, ""));
-	if (by_device != 0)
-		return by_device < 0;
-	if (left->group || right->group)
-		return true;
-	const int by_port = name_compare(str_or(left->port, ""), str_or(right->port, ""));
-	if (by_port != 0)
-		return by_port < 0;
-	return left->priority < right->priority;
-}
-
-static bool could_explain(const struct ledger *ledger, const struct incident_record *by,
-	const struct incident_record *record)
-{
-	if (by == record || str_eq(by->i.parent, record->i.id))
-		return false;
-	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
-		return false;
-	if (by->i.first_ns - record->i.first_ns > LATER_NS)
-		return false;
-	return speaks_first(&by->i, &record->i) && explains(ledger->fabric, &by->i, &record->i);
-}
-
-/* Is @by a better explanation than @best? An open one before a pending one, then the older. */
-static bool better_explanation(const struct incident_record *by, const struct incident_record *best)
-{
-	if (!best)
-		return true;
-	const bool open = by->i.state != INCIDENT_PENDING;
-	const bool best_open = best->i.state != INCIDENT_PENDING;
-	if (open != best_open)
-		return open;
-	return by->i.first_ns < best->i.first_ns;
-}
-
-/* The incident that explains this one, or NULL. */
-static struct incident_record *ledger_explanation(
-	const struct ledger *ledger, const struct incident_record *record)
-{
-	struct incident_record *best = NULL;
-	for (size_t k = 0; k < ledger->n_active; k++) {
-		struct incident_record *by = ledger_active(ledger, k);
-		if (by->i.state == INCIDENT_PENDING && !ledger_recently(by))
-			continue;
-		if (could_explain(ledger, by, record) && better_explanation(by, best))
-			best = by;
-	}
-	return best;
-}
-
 /* List @other under @by's "also"; true when it was not listed yet. */
 static bool ledger_list_also(struct incident_record *by, const struct incident_record *other)
 {
@@ -398,19 +405,19 @@ static bool ledger_list_also(struct incident_record *by, const struct incident_r
 			.group = other->i.group,
 			.summary = other->i.summary,
 		});
-	incident_record_spread(by);
+	if (fresh)
+		incident_record_spread(by);
 	return fresh;
 }
 
 /* Does another subject that this incident speaks for still show the same? */
 static bool ledger_goes_on(const struct ledger *ledger, const struct incident_record *record)
 {
-	for (size_t k = 0; k < ledger->n_active; k++) {
-		const struct incident_record *other = ledger_active(ledger, k);
-		if (other->i.cause == record->i.cause && str_eq(other->folded, record->i.id) &&
-			ledger_recently(other))
+	struct incident_record *const *others;
+	const size_t n = explain_pending(ledger->explain, record->i.cause, &others);
+	for (size_t k = 0; k < n; k++)
+		if (str_eq(others[k]->folded, record->i.id) && ledger_recently(others[k]))
 			return true;
-	}
 	return false;
 }
 
@@ -419,7 +426,7 @@ static bool ledger_goes_on(const struct ledger *ledger, const struct incident_re
 static bool stands_alone(
 	struct ledger *ledger, struct incident_record *record, const struct finding *finding)
 {
-	struct incident_record *by = ledger_explanation(ledger, record);
+	struct incident_record *by = explain_find(ledger->explain, ledger->fabric, record);
 	if (!by)
 		return true;
 	if (by->i.state == INCIDENT_PENDING) {
@@ -443,10 +450,11 @@ static bool ledger_adopt(struct ledger *ledger, struct incident_record *record, 
 {
 	if (record->i.parent)
 		return false;
-	struct incident_record *by = ledger_explanation(ledger, record);
+	struct incident_record *by = explain_find(ledger->explain, ledger->fabric, record);
 	if (!by || by->i.state == INCIDENT_PENDING)
 		return false;
 	incident_record_set(&record->i.parent, str_or(by->i.parent, by->i.id));
+	ledger_place(ledger, record);
 	incident_record_note(
 		record, t_ns, "explained by %s: %s", by->i.id, ledger_headline(&by->i));
 	if (ledger_list_also(by, record)) {
@@ -457,15 +465,15 @@ static bool ledger_adopt(struct ledger *ledger, struct incident_record *record, 
 	return true;
 }
 
-/* An incident opened: those that were open before and that it explains are part of it from now on.
- */
-static void ledger_absorb(struct ledger *ledger, int64_t t_ns)
+/* An incident opened, or has another cause: those that were open before and that it explains are
+ * part of it from now on. */
+static void ledger_absorb(struct ledger *ledger, const struct incident_record *by, int64_t t_ns)
 {
-	for (size_t k = 0; k < ledger->n_active; k++) {
-		struct incident_record *record = ledger_active(ledger, k);
-		if (record->i.state != INCIDENT_PENDING && ledger_adopt(ledger, record, t_ns))
-			ledger_publish(ledger, record, record->i.state);
-	}
+	struct incident_record *const *orphans;
+	const size_t n = explain_orphans(ledger->explain, ledger->fabric, by, &orphans);
+	for (size_t k = 0; k < n; k++)
+		if (ledger_adopt(ledger, orphans[k], t_ns))
+			ledger_publish(ledger, orphans[k], orphans[k]->i.state);
 }
 
 /* ---- a raised window ----------------------------------------------------- */
@@ -502,6 +510,7 @@ static void ledger_count_raised(
 		record->strength = strength_of(finding);
 		incident_record_spread(record);
 	}
+	ledger_place(ledger, record);
 	cost_over(&record->cost, finding);
 	incident_record_impact(record, ledger->fabric);
 }
@@ -572,7 +581,7 @@ static void ledger_begin_open(
 		ledger_reopen(ledger, slot, old, finding);
 	else
 		ledger_open(ledger, slot->record, finding->to_ns);
-	ledger_absorb(ledger, finding->to_ns);
+	ledger_absorb(ledger, slot->record, finding->to_ns);
 }
 
 static void ledger_take_raised(
@@ -603,8 +612,10 @@ static void ledger_take_raised(
 		ledger_adopt(ledger, record, finding->to_ns);
 		ledger_publish(ledger, record, INCIDENT_OPEN);
 		/* another cause explains other things */
-		if (record->i.cause != cause_before)
-			ledger_absorb(ledger, finding->to_ns);
+		if (record->i.cause != cause_before) {
+			ledger_add_change(ledger, record);
+			ledger_absorb(ledger, record, finding->to_ns);
+		}
 		return;
 	case INCIDENT_CLOSED: break;
 	}
@@ -709,17 +720,43 @@ static bool claimant_counts(const struct claimant *claimant)
 	return claimant->job->fell && ledger_claims(claimant->record);
 }
 
-/* The part of its job's loss, 0 to 1, that belongs to @one. Where throughput did not fall there is
- * nothing to share. */
-static double ledger_share_of(
-	const struct claimant *claimants, size_t n, const struct claimant *one)
+/* What those that claim a part of one job's loss have in common. */
+struct claims {
+	bool real_cause; /* one that is no symptom claims */
+	bool all_have_ratio;
+	double sum; /* of the claimed ratios */
+	size_t n;
+};
+
+static bool claimant_shares(const struct claimant *claimant, bool real_cause)
 {
-	/* 1. a symptom beside a real cause: nothing */
-	bool real_cause = false;
+	return claimant_counts(claimant) && !(real_cause && is_symptom(claimant->record));
+}
+
+static struct claims claims_of(const struct claimant *claimants, size_t n)
+{
+	struct claims claims = {.all_have_ratio = true};
 	for (size_t k = 0; k < n; k++)
 		if (claimant_counts(&claimants[k]) && !is_symptom(claimants[k].record))
-			real_cause = true;
-	if (real_cause && is_symptom(one->record))
+			claims.real_cause = true;
+	for (size_t k = 0; k < n; k++) {
+		if (!claimant_shares(&claimants[k], claims.real_cause))
+			continue;
+		const double ratio = claimants[k].record->cost.claim_ratio;
+		claims.n++;
+		if (!(ratio > 0))
+			claims.all_have_ratio = false;
+		claims.sum += ratio;
+	}
+	return claims;
+}
+
+/* The part of its job's loss, 0 to 1, that belongs to @one. Where throughput did not fall there is
+ * nothing to share. */
+static double ledger_share_of(const struct claims *claims, const struct claimant *one)
+{
+	/* 1. a symptom beside a real cause: nothing */
+	if (claims->real_cause && is_symptom(one->record))
 		return 0;
 
 	/* 2. no claim now: while it clears it keeps the share it had */
@@ -731,23 +768,13 @@ static double ledger_share_of(
 	}
 
 	/* 3. split by the claimed ratios when every claimant has one, else equally */
-	double sum = 0;
-	size_t others = 0;
-	bool all_have_ratio = true;
-	for (size_t k = 0; k < n; k++) {
-		const struct incident_record *record = claimants[k].record;
-		if (!claimant_counts(&claimants[k]) || (real_cause && is_symptom(record)))
-			continue;
-		if (record != one->record)
-			others++;
-		if (!(record->cost.claim_ratio > 0))
-			all_have_ratio = false;
-		sum += record->cost.claim_ratio;
-	}
+	size_t others = claims->n;
+	if (claimant_shares(one, claims->real_cause))
+		others--;
 	if (!one->job->fell || others == 0)
 		return 1;
-	if (all_have_ratio)
-		return one->record->cost.claim_ratio / sum;
+	if (claims->all_have_ratio)
+		return one->record->cost.claim_ratio / claims->sum;
 	return 1.0 / (double)(others + 1);
 }
 
@@ -764,8 +791,9 @@ static void ledger_take_rate(struct ledger *ledger, const struct job_rate *rate)
 		if (job)
 			claimants[n++] = (struct claimant){r, job};
 	}
+	const struct claims claims = claims_of(claimants, n);
 	for (size_t k = 0; k < n; k++) {
-		const double share = ledger_share_of(claimants, n, &claimants[k]);
+		const double share = ledger_share_of(&claims, &claimants[k]);
 		const bool stalled = claimants[k].record->i.severity == SEV_CRITICAL;
 		cost_count(claimants[k].job, rate, share, stalled);
 	}
@@ -788,6 +816,11 @@ void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 
 /* ---- reading ------------------------------------------------------------- */
 
+uint64_t ledger_compared(const struct ledger *ledger)
+{
+	return explain_compared(ledger->explain);
+}
+
 static int sorted_compare(const void *left, const void *right)
 {
 	return incident_compare(
@@ -807,15 +840,6 @@ size_t ledger_incidents(const struct ledger *ledger, const struct incident ***re
 		qsort(m->sorted, ledger->n_opened, sizeof(*m->sorted), sorted_compare);
 	*ret = m->sorted;
 	return ledger->n_opened;
-}
-
-static struct incident_record *ledger_record(const struct ledger *ledger, const char *id)
-{
-	for (size_t k = ledger->n_opened; k-- > 0;) {
-		if (strcasecmp(ledger->opened[k]->i.id, id) == 0)
-			return ledger->opened[k];
-	}
-	return NULL;
 }
 
 const struct incident *ledger_find(const struct ledger *ledger, const char *id)
@@ -893,6 +917,8 @@ static int action_merge(const struct action *action)
 	if (into == record || str_eq(into->i.parent, record->i.id))
 		return -EINVAL;
 	incident_record_set(&record->i.parent, into->i.id);
+	if (record->place.put)
+		ledger_place(action->ledger, record);
 	incident_record_note(record, action->t_ns, "part of %s, says %s", into->i.id, action->who);
 	ledger_list_also(into, record);
 	incident_record_note(
@@ -953,6 +979,7 @@ void ledger_rewind(struct ledger *ledger, int64_t t_ns)
 		struct incident_record *record = ledger_active(ledger, k);
 		const bool ahead = record->i.updated_ns > t_ns;
 		rewind_record(record, t_ns);
+		ledger_place(ledger, record);
 		if (!ahead || record->i.state == INCIDENT_PENDING)
 			continue;
 		incident_record_note(record, t_ns,
@@ -986,6 +1013,8 @@ void ledger_reload(struct ledger *ledger, const struct fabric *fabric)
 {
 	ledger->fabric = fabric;
 	drop_orphans(ledger);
+	for (size_t k = 0; k < ledger->n_active; k++)
+		ledger_place(ledger, ledger_active(ledger, k));
 }
 
 int ledger_restore(struct ledger *ledger, const char *json)
@@ -1014,20 +1043,35 @@ int ledger_restore(struct ledger *ledger, const char *json)
 	return 0;
 }
 
+static bool ledger_forgets(const struct incident_record *record, int64_t t_ns)
+{
+	return record->i.state == INCIDENT_CLOSED && record->i.closed_ns < t_ns;
+}
+
 void ledger_forget(struct ledger *ledger, int64_t t_ns)
 {
-	size_t n = 0;
 	for (size_t k = 0; k < ledger->n_slots; k++) {
 		struct ledger_slot *slot = &ledger->slots[k];
 		if (slot->closed && slot->closed->i.closed_ns < t_ns)
 			slot->closed = NULL;
 	}
+	size_t n = 0;
+	for (size_t k = 0; k < ledger->n_changes; k++)
+		if (!ledger_forgets(ledger->changes[k], t_ns))
+			ledger->changes[n++] = ledger->changes[k];
+	ledger->n_changes = n;
+	n = 0;
 	for (size_t k = 0; k < ledger->n_opened; k++) {
-		struct incident_record *record = ledger->opened[k];
-		if (record->i.state == INCIDENT_CLOSED && record->i.closed_ns < t_ns)
-			incident_record_free(record);
+		if (ledger_forgets(ledger->opened[k], t_ns))
+			incident_record_free(ledger->opened[k]);
 		else
-			ledger->opened[n++] = record;
+			ledger->opened[n++] = ledger->opened[k];
 	}
+	if (n == ledger->n_opened)
+		return;
 	ledger->n_opened = n;
+	map_free(ledger->ids);
+	ledger->ids = map_new();
+	for (size_t k = 0; k < n; k++)
+		ledger_add_id(ledger, ledger->opened[k]);
 }

@@ -890,6 +890,51 @@ static void test_overlap_closes(void **state)
 	config_free(c);
 }
 
+/* All hosts of a leaf and of another begin to pause in one window, some of them so much that it is
+ * a storm, and queues fill beside them. Returns how many pairs of incidents were compared. */
+static uint64_t storm_of(const struct fabric *fabric, unsigned hosts)
+{
+	struct ledger *l = ledger_new(fabric, NULL, NULL);
+	const struct incident **v;
+	for (int w = 1; w <= 12; w++)
+		for (unsigned k = 0; k < hosts; k++) {
+			char port[16], host[16];
+			snprintf(port, sizeof(port), "e%u", k);
+			snprintf(host, sizeof(host), "h%u", k);
+			const char *cause = k % 3 == 0 ? "pfc_storm" : "slow_receiver";
+			struct finding f = finding_of(w, cause, port, host, 3);
+			f.analyzer = "pause_storm";
+			f.device = k % 2 ? "leaf1" : "leaf2";
+			if (w > 6)
+				f.verdict = FINDING_UNDER;
+			ledger_take(l, &f);
+			f.analyzer = "congestion";
+			f.cause = k % 4 ? CAUSE_INCAST : CAUSE_LINK_FLAP;
+			ledger_take(l, &f);
+		}
+	assert_true(ledger_incidents(l, &v) >= hosts);
+	for (size_t k = 0; k < hosts; k++) {
+		assert_int_equal(v[k]->state, INCIDENT_CLOSED);
+		assert_true(v[k]->n_changed_before <= 33);
+	}
+	const uint64_t compared = ledger_compared(l);
+	ledger_free(l);
+	return compared;
+}
+
+/* What opens together is not compared with all that is open: twice as much is twice the work. */
+static void test_storm_is_linear(void **state)
+{
+	struct config *c = config_of(yaml);
+	const uint64_t few = storm_of(c->fabric, 100), many = storm_of(c->fabric, 800);
+	print_message(
+		"   compared: %llu, %llu\n", (unsigned long long)few, (unsigned long long)many);
+	assert_true(few > 0);
+	assert_true(many <= 9 * few);
+	assert_true(many <= 800 * 40);
+	config_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -916,6 +961,7 @@ int main(void)
 		cmocka_unit_test(test_restore_refuses),
 		cmocka_unit_test(test_ack_reload_forget),
 		cmocka_unit_test(test_worst_first),
+		cmocka_unit_test(test_storm_is_linear),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,582 @@
+/*
+ * explain - an index of the incidents under way. By cause: lists in the order of preference, for
+ * what explains anywhere. By place: for what explains only what is near. A place is a hash, so a
+ * list may hold a stranger; each candidate is compared in full before it counts.
+ */
+#include "agent/incident/explain.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "agent/incident/correlate.h"
+
+/* Of confidence: an incident with less does not explain another. */
+#define FAR_LESS_SURE 0.3
+/* What began so much before another incident is no consequence of it. Some causes show later than
+ * what they do: the past that they are compared with, or more flows, must come first. */
+#define LATER_NS (10 * 60 * NS_PER_S)
+
+/* Kinds of nearness that are no place: all incidents of the cause are looked at. */
+#define ANYWHERE (NEAR_FABRIC | NEAR_BEYOND | NEAR_WHOLE)
+/* Kinds that both ends share a device for, each its own or one that it is linked to. */
+#define BY_DEVICE (NEAR_DEVICE | NEAR_GROUP | NEAR_WIDER)
+
+enum explain_side { SIDE_EXPLAINS, SIDE_EXPLAINED };
+
+struct explain_list {
+	struct incident_record **v;
+	size_t n, cap;
+};
+
+struct explain_cause {
+	struct explain_list open, pending; /* the older first, then by order */
+	struct explain_list orphans; /* of the open ones those without a parent; so too */
+};
+
+struct explain {
+	struct explain_cause causes[CAUSE_COUNT];
+	unsigned near[CAUSE_COUNT][CAUSE_COUNT]; /* cause_explains(), looked up once */
+	struct map *places; /* side, cause and place -> index into lists */
+	struct explain_list *lists; /* in no order */
+	size_t n_lists, cap_lists;
+	struct explain_list found; /* the answer of explain_orphans() */
+	uint64_t compared;
+};
+
+struct explain *explain_new(void)
+{
+	struct explain *x = rw_calloc(1, sizeof(*x));
+	x->places = map_new();
+	for (int cause = 0; cause < CAUSE_COUNT; cause++)
+		for (int other = 0; other < CAUSE_COUNT; other++)
+			x->near[cause][other] =
+				cause_explains((enum cause)cause, (enum cause)other);
+	return x;
+}
+
+void explain_free(struct explain *explain)
+{
+	if (!explain)
+		return;
+	for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+		free(explain->causes[cause].open.v);
+		free(explain->causes[cause].pending.v);
+		free(explain->causes[cause].orphans.v);
+	}
+	for (size_t k = 0; k < explain->n_lists; k++)
+		free(explain->lists[k].v);
+	free(explain->lists);
+	free(explain->found.v);
+	map_free(explain->places);
+	free(explain);
+}
+
+uint64_t explain_compared(const struct explain *explain)
+{
+	return explain->compared;
+}
+
+/* ---- places --------------------------------------------------------------- */
+
+/* Several links to one switch follow each other; what is left twice does no harm. */
+static void place_add(struct incident_places *places, unsigned near, uint64_t hash)
+{
+	const struct incident_place *last = NULL;
+	if (places->n > 0)
+		last = &places->v[places->n - 1];
+	if (last && last->near == near && last->hash == hash)
+		return;
+	rw_grow(places->v, places->n, places->cap);
+	places->v[places->n++] = (struct incident_place){near, hash};
+}
+
+static void place_add_text(struct incident_places *places, unsigned near, const char *text)
+{
+	place_add(places, near, hash_bytes(text, strlen(text), near));
+}
+
+static void place_add_device(struct incident_places *places, const struct fabric_port *end)
+{
+	if (end)
+		place_add(places, BY_DEVICE, end->device->index);
+}
+
+/* Its device, and those that it, or what it names there, is linked to. */
+static void place_add_devices(struct incident_places *places, const struct fabric *fabric,
+	const struct incident *incident, const struct fabric_port *port)
+{
+	const struct fabric_device *device = NULL;
+	const struct fabric_group *group = NULL;
+	if (incident->device)
+		device = fabric_device(fabric, incident->device);
+	if (!device)
+		return;
+	place_add(places, BY_DEVICE, device->index);
+	if (port)
+		place_add_device(places, port->peer);
+	if (incident->group)
+		group = fabric_group(device, incident->group);
+	for (size_t k = 0; group && k < group->n_members; k++)
+		place_add_device(places, group->members[k]->peer);
+	if (incident->port || incident->group)
+		return;
+	for (size_t k = 0; k < device->n_ports; k++)
+		place_add_device(places, device->ports[k]->peer);
+}
+
+static void place_add_link(struct incident_places *places, const struct fabric_port *port)
+{
+	if (!port)
+		return;
+	uint32_t link = port->index;
+	if (port->peer && port->peer->index < link)
+		link = port->peer->index;
+	place_add(places, NEAR_LINK, link);
+}
+
+/* The names that a role of a pause tree has for it. */
+static void place_add_names(struct incident_places *places, const struct incident *incident)
+{
+	if (incident->port) {
+		rw_cleanup(str_done) struct str name = {0};
+		str_addf(&name, "%s:%s", str_or(incident->device, ""), incident->port);
+		place_add_text(places, NEAR_TREE, name.s);
+	} else if (incident->device) {
+		place_add_text(places, NEAR_TREE, incident->device);
+	}
+	if (incident->host)
+		place_add_text(places, NEAR_TREE, incident->host);
+}
+
+static void place_add_roles(struct incident_places *places, const struct incident *incident)
+{
+	static const char host[] = "host:";
+	for (size_t k = 0; k < incident->n_roles; k++) {
+		const char *entity = incident->roles[k].entity;
+		if (entity && strncmp(entity, host, strlen(host)) == 0)
+			entity += strlen(host);
+		if (entity)
+			place_add_text(places, NEAR_TREE, entity);
+	}
+}
+
+/* Where an incident is found by the other @side, as far as its cause asks for it: @near, of all
+ * pairs that it may be in. */
+static struct incident_places places_of(const struct fabric *fabric,
+	const struct incident *incident, unsigned near, enum explain_side side)
+{
+	struct incident_places places = {0};
+	const struct fabric_port *port = NULL;
+	if (near & (NEAR_LINK | BY_DEVICE))
+		port = correlate_port(fabric, incident);
+	if ((near & NEAR_HOST) && incident->host)
+		place_add_text(&places, NEAR_HOST, incident->host);
+	if (near & NEAR_LINK)
+		place_add_link(&places, port);
+	if ((near & NEAR_TREE) && side == SIDE_EXPLAINS)
+		place_add_roles(&places, incident);
+	if ((near & NEAR_TREE) && side == SIDE_EXPLAINED)
+		place_add_names(&places, incident);
+	if (near & BY_DEVICE)
+		place_add_devices(&places, fabric, incident, port);
+	return places;
+}
+
+static uint64_t place_key(enum explain_side side, enum cause cause, const struct incident_place *at)
+{
+	const uint64_t whose = 2 * (uint64_t)cause + (uint64_t)side;
+	return hash_u64(at->hash ^ hash_u64(at->near ^ whose << 16));
+}
+
+/* NULL: nobody is there. */
+static struct explain_list *explain_at(const struct explain *explain, enum explain_side side,
+	enum cause cause, const struct incident_place *at)
+{
+	uint64_t index;
+	if (!map_get(explain->places, place_key(side, cause, at), &index))
+		return NULL;
+	return &explain->lists[index];
+}
+
+static void explain_list_add(struct explain_list *list, struct incident_record *record)
+{
+	rw_grow(list->v, list->n, list->cap);
+	list->v[list->n++] = record;
+}
+
+static void explain_settle(struct explain *explain, enum explain_side side,
+	struct incident_record *record, const struct incident_places *places)
+{
+	for (size_t k = 0; k < places->n; k++) {
+		const uint64_t key = place_key(side, record->place.cause, &places->v[k]);
+		uint64_t index;
+		if (!map_get(explain->places, key, &index)) {
+			index = explain->n_lists;
+			rw_grow(explain->lists, explain->n_lists, explain->cap_lists);
+			explain->lists[explain->n_lists++] = (struct explain_list){0};
+			map_put(explain->places, key, index);
+		}
+		explain_list_add(&explain->lists[index], record);
+	}
+}
+
+static void explain_leave(struct explain *explain, enum explain_side side,
+	struct incident_record *record, const struct incident_places *places)
+{
+	for (size_t k = 0; k < places->n; k++) {
+		struct explain_list *list =
+			explain_at(explain, side, record->place.cause, &places->v[k]);
+		size_t at = list->n;
+		while (at > 0 && list->v[at - 1] != record)
+			at--;
+		assert(at > 0);
+		list->v[at - 1] = list->v[--list->n];
+	}
+}
+
+/* ---- lists of a cause ------------------------------------------------------- */
+
+/* Which of two equally good explanations is taken. By what was put, not by what is true by now. */
+static bool place_before(const struct incident_record *left, const struct incident_record *right)
+{
+	if (left->place.first_ns != right->place.first_ns)
+		return left->place.first_ns < right->place.first_ns;
+	return left->place.order < right->place.order;
+}
+
+static size_t explain_list_place(const struct explain_list *list, const struct incident_record *r)
+{
+	size_t lo = 0, hi = list->n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (place_before(list->v[mid], r))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void explain_list_insert(struct explain_list *list, struct incident_record *record)
+{
+	const size_t at = explain_list_place(list, record);
+	rw_grow(list->v, list->n, list->cap);
+	memmove(list->v + at + 1, list->v + at, (list->n - at) * sizeof(*list->v));
+	list->v[at] = record;
+	list->n++;
+}
+
+static void explain_list_remove(struct explain_list *list, const struct incident_record *record)
+{
+	const size_t at = explain_list_place(list, record);
+	assert(at < list->n && list->v[at] == record);
+	list->n--;
+	memmove(list->v + at, list->v + at + 1, (list->n - at) * sizeof(*list->v));
+}
+
+/* ---- putting --------------------------------------------------------------- */
+
+static void places_done(struct incident_places *places)
+{
+	free(places->v);
+	*places = (struct incident_places){0};
+}
+
+static bool places_same(const struct incident_places *left, const struct incident_places *right)
+{
+	if (left->n != right->n)
+		return false;
+	for (size_t k = 0; k < left->n; k++)
+		if (left->v[k].near != right->v[k].near || left->v[k].hash != right->v[k].hash)
+			return false;
+	return true;
+}
+
+static struct explain_list *explain_list_of(
+	struct explain *explain, const struct incident_record *r)
+{
+	struct explain_cause *c = &explain->causes[r->place.cause];
+	if (r->place.pending)
+		return &c->pending;
+	return &c->open;
+}
+
+void explain_drop(struct explain *explain, struct incident_record *record)
+{
+	struct incident_mark *place = &record->place;
+	if (!place->put)
+		return;
+	explain_list_remove(explain_list_of(explain, record), record);
+	explain_leave(explain, SIDE_EXPLAINS, record, &place->explains);
+	if (place->orphan) {
+		explain_list_remove(&explain->causes[place->cause].orphans, record);
+		explain_leave(explain, SIDE_EXPLAINED, record, &place->explained);
+	}
+	places_done(&place->explains);
+	places_done(&place->explained);
+	place->put = false;
+}
+
+/* Of all pairs that the cause may be in, on one side. */
+static unsigned explain_reach(
+	const struct explain *explain, enum cause cause, enum explain_side side)
+{
+	unsigned near = 0;
+	for (int other = 0; other < CAUSE_COUNT; other++) {
+		if (side == SIDE_EXPLAINS)
+			near |= explain->near[cause][other];
+		else
+			near |= explain->near[other][cause];
+	}
+	return near;
+}
+
+void explain_put(
+	struct explain *explain, const struct fabric *fabric, struct incident_record *record)
+{
+	const struct incident *i = &record->i;
+	struct incident_mark next = {.put = true,
+		.order = record->place.order,
+		.cause = i->cause,
+		.first_ns = i->first_ns,
+		.pending = i->state == INCIDENT_PENDING,
+		.orphan = i->state != INCIDENT_PENDING && !i->parent};
+	/* a word of another version: it explains nothing, and nothing explains it */
+	if (i->cause >= CAUSE_COUNT) {
+		explain_drop(explain, record);
+		return;
+	}
+	next.explains = places_of(
+		fabric, i, explain_reach(explain, i->cause, SIDE_EXPLAINS), SIDE_EXPLAINS);
+	next.explained = places_of(
+		fabric, i, explain_reach(explain, i->cause, SIDE_EXPLAINED), SIDE_EXPLAINED);
+	const struct incident_mark *now = &record->place;
+	const bool same = now->put && now->cause == next.cause && now->first_ns == next.first_ns &&
+		now->pending == next.pending && now->orphan == next.orphan;
+	if (same && places_same(&now->explains, &next.explains) &&
+		places_same(&now->explained, &next.explained)) {
+		places_done(&next.explains);
+		places_done(&next.explained);
+		return;
+	}
+	explain_drop(explain, record);
+	record->place = next;
+	explain_list_insert(explain_list_of(explain, record), record);
+	explain_settle(explain, SIDE_EXPLAINS, record, &record->place.explains);
+	if (!next.orphan)
+		return;
+	explain_list_insert(&explain->causes[next.cause].orphans, record);
+	explain_settle(explain, SIDE_EXPLAINED, record, &record->place.explained);
+}
+
+/* ---- who explains whom ----------------------------------------------------- */
+
+/* How much of its subject an incident names: a host, a switch, or nothing. */
+static int names_of(const struct incident *incident)
+{
+	if (incident->host)
+		return 2;
+	return incident->device != NULL;
+}
+
+/* Of two with the same cause only one explains the other: the older one, else the device, port or
+ * priority that comes first. Two groups of one device: the table of db/model/cause.def alone
+ * decides. */
+static bool speaks_first(const struct incident *left, const struct incident *right)
+{
+	if (left->cause != right->cause)
+		return true;
+	/* of two things unknown, the one that names more says more */
+	if (left->cause == CAUSE_UNKNOWN && names_of(left) != names_of(right))
+		return names_of(left) > names_of(right);
+	if (left->first_ns != right->first_ns)
+		return left->first_ns < right->first_ns;
+	const int by_device = name_compare(str_or(left->device, ""), str_or(right->device, ""));
+	if (by_device != 0)
+		return by_device < 0;
+	if (left->group || right->group)
+		return true;
+	const int by_port = name_compare(str_or(left->port, ""), str_or(right->port, ""));
+	if (by_port != 0)
+		return by_port < 0;
+	return left->priority < right->priority;
+}
+
+static bool could_explain(struct explain *explain, const struct fabric *fabric,
+	const struct incident_record *by, const struct incident_record *record)
+{
+	explain->compared++;
+	if (by == record || str_eq(by->i.parent, record->i.id))
+		return false;
+	if (by->i.state == INCIDENT_PENDING && !(weight_sum(&by->weight) > 0))
+		return false;
+	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
+		return false;
+	if (by->i.first_ns - record->i.first_ns > LATER_NS)
+		return false;
+	const unsigned near = explain->near[by->i.cause][record->i.cause];
+	return speaks_first(&by->i, &record->i) && correlate_near(fabric, near, &by->i, &record->i);
+}
+
+/* Is @by a better explanation than @best? An open one before a pending one, then the older. */
+static bool better_explanation(const struct incident_record *by, const struct incident_record *best)
+{
+	if (!best)
+		return true;
+	if (by->place.pending != best->place.pending)
+		return best->place.pending;
+	return place_before(by, best);
+}
+
+/* The first of a list in the order of preference. */
+static struct incident_record *explain_first(struct explain *explain, const struct fabric *fabric,
+	const struct explain_list *list, const struct incident_record *record)
+{
+	for (size_t k = 0; k < list->n; k++)
+		if (could_explain(explain, fabric, list->v[k], record))
+			return list->v[k];
+	return NULL;
+}
+
+/* How many would have to be compared at the places; SIZE_MAX: places do not say it. */
+static size_t explain_crowd(const struct explain *explain, enum explain_side side, enum cause cause,
+	unsigned near, const struct incident_places *places)
+{
+	if (near & ANYWHERE)
+		return SIZE_MAX;
+	size_t n = 0;
+	for (size_t k = 0; k < places->n; k++) {
+		const struct explain_list *list = NULL;
+		if (places->v[k].near & near)
+			list = explain_at(explain, side, cause, &places->v[k]);
+		if (list)
+			n += list->n;
+	}
+	return n;
+}
+
+static struct incident_record *explain_find_near(struct explain *explain,
+	const struct fabric *fabric, enum cause cause, const struct incident_record *record,
+	const struct incident_places *places)
+{
+	const unsigned near = explain->near[cause][record->i.cause];
+	struct incident_record *best = NULL;
+	for (size_t k = 0; k < places->n; k++) {
+		const struct explain_list *list = NULL;
+		if (places->v[k].near & near)
+			list = explain_at(explain, SIDE_EXPLAINS, cause, &places->v[k]);
+		for (size_t n = 0; list && n < list->n; n++)
+			if (better_explanation(list->v[n], best) &&
+				could_explain(explain, fabric, list->v[n], record))
+				best = list->v[n];
+	}
+	return best;
+}
+
+struct incident_record *explain_find(
+	struct explain *explain, const struct fabric *fabric, const struct incident_record *record)
+{
+	struct incident_record *best = NULL;
+	if (!record->place.put)
+		return NULL;
+	for (int c = 0; c < CAUSE_COUNT; c++) {
+		const enum cause cause = (enum cause)c;
+		const struct explain_cause *all = &explain->causes[c];
+		const unsigned near = explain->near[c][record->i.cause];
+		const size_t n = all->open.n + all->pending.n;
+		if (!near || n == 0)
+			continue;
+		const struct incident_places *places = &record->place.explained;
+		struct incident_record *by;
+		if (explain_crowd(explain, SIDE_EXPLAINS, cause, near, places) < n) {
+			by = explain_find_near(explain, fabric, cause, record, places);
+		} else {
+			by = explain_first(explain, fabric, &all->open, record);
+			if (!by)
+				by = explain_first(explain, fabric, &all->pending, record);
+		}
+		if (by && better_explanation(by, best))
+			best = by;
+	}
+	return best;
+}
+
+/* ---- whom one explains ------------------------------------------------------ */
+
+static void explain_take(struct explain *explain, const struct fabric *fabric,
+	const struct incident_record *by, struct incident_record *record)
+{
+	if (could_explain(explain, fabric, by, record))
+		explain_list_add(&explain->found, record);
+}
+
+static void explain_take_near(struct explain *explain, const struct fabric *fabric,
+	const struct incident_record *by, enum cause cause, unsigned near)
+{
+	const struct incident_places *places = &by->place.explains;
+	for (size_t k = 0; k < places->n; k++) {
+		const struct explain_list *list = NULL;
+		if (places->v[k].near & near)
+			list = explain_at(explain, SIDE_EXPLAINED, cause, &places->v[k]);
+		for (size_t n = 0; list && n < list->n; n++)
+			explain_take(explain, fabric, by, list->v[n]);
+	}
+}
+
+static int explain_order(const void *left, const void *right)
+{
+	const struct incident_record *x = *(struct incident_record *const *)left;
+	const struct incident_record *y = *(struct incident_record *const *)right;
+	return (x->place.order > y->place.order) - (x->place.order < y->place.order);
+}
+
+size_t explain_orphans(struct explain *explain, const struct fabric *fabric,
+	const struct incident_record *by, struct incident_record *const **ret)
+{
+	struct explain_list *found = &explain->found;
+	found->n = 0;
+	*ret = found->v;
+	if (!by->place.put)
+		return 0;
+	for (int c = 0; c < CAUSE_COUNT; c++) {
+		const enum cause cause = (enum cause)c;
+		const struct explain_list *orphans = &explain->causes[c].orphans;
+		const unsigned near = explain->near[by->i.cause][c];
+		if (!near || orphans->n == 0)
+			continue;
+		const struct incident_places *places = &by->place.explains;
+		if (explain_crowd(explain, SIDE_EXPLAINED, cause, near, places) < orphans->n) {
+			explain_take_near(explain, fabric, by, cause, near);
+			continue;
+		}
+		/* the newest first: what began long before is no consequence */
+		for (size_t k = orphans->n; k-- > 0;) {
+			if (by->i.first_ns - orphans->v[k]->place.first_ns > LATER_NS)
+				break;
+			explain_take(explain, fabric, by, orphans->v[k]);
+		}
+	}
+	if (found->n > 1)
+		qsort(found->v, found->n, sizeof(*found->v), explain_order);
+	size_t n = 0;
+	for (size_t k = 0; k < found->n; k++)
+		if (n == 0 || found->v[n - 1] != found->v[k])
+			found->v[n++] = found->v[k];
+	found->n = n;
+	*ret = found->v;
+	return n;
+}
+
+size_t explain_pending(
+	const struct explain *explain, enum cause cause, struct incident_record *const **ret)
+{
+	*ret = NULL;
+	if (cause >= CAUSE_COUNT)
+		return 0;
+	*ret = explain->causes[cause].pending.v;
+	return explain->causes[cause].pending.n;
+}
