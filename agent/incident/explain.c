@@ -414,6 +414,9 @@ static bool could_explain(struct explain *explain, const struct fabric *fabric,
 		return false;
 	if (by->i.state == INCIDENT_PENDING && !(weight_sum(&by->weight) > 0))
 		return false;
+	/* what is worse is no part of it; of one cause, the first is as bad as the worst */
+	if (by->i.severity < record->i.severity && by->i.cause != record->i.cause)
+		return false;
 	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
 		return false;
 	if (by->i.first_ns - record->i.first_ns > LATER_NS)

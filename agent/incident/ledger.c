@@ -314,6 +314,7 @@ static void ledger_change(struct ledger *ledger, struct incident_record *record,
 		record->i.closed_ns = 0;
 		if (from == INCIDENT_PENDING) {
 			record->i.opened_ns = t_ns;
+			record->folded[0] = '\0';
 			incident_record_name(record, ledger->fabric);
 			gather_changes(ledger, record);
 			ledger_add_opened(ledger, record);
@@ -421,6 +422,37 @@ static bool ledger_goes_on(const struct ledger *ledger, const struct incident_re
 	return false;
 }
 
+/* What is part of an incident does not make it milder: with the same cause, it is as bad as its
+ * worst part. True when it became worse. */
+static bool ledger_worsen(
+	struct incident_record *record, const struct incident_record *part, int64_t t_ns)
+{
+	if (part->i.severity <= record->i.severity)
+		return false;
+	record->i.severity = part->i.severity;
+	incident_record_note(
+		record, t_ns, "severity: %s", severity_name(record->i.severity));
+	return true;
+}
+
+/* It became worse: it is no part of something milder from now on. */
+static void ledger_outgrow(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+{
+	struct incident_record *parent = NULL;
+	if (record->i.parent)
+		parent = ledger_record(ledger, record->i.parent);
+	if (!parent || parent->i.severity >= record->i.severity)
+		return;
+	if (parent->i.cause == record->i.cause) {
+		ledger_worsen(parent, record, t_ns);
+		ledger_publish(ledger, parent, parent->i.state);
+		return;
+	}
+	incident_record_set(&record->i.parent, NULL);
+	ledger_place(ledger, record);
+	incident_record_note(record, t_ns, "no part of %s any more: it is worse", parent->i.id);
+}
+
 /* May it open now? Not while an open incident explains it (that one lists it), nor while a pending
  * one may still do so. */
 static bool stands_alone(
@@ -434,14 +466,20 @@ static bool stands_alone(
 		record->waited += weight_share(finding);
 		return waited > by->hold + 1;
 	}
-	if (str_eq(record->folded, by->i.id))
+	bool told = ledger_worsen(by, record, finding->to_ns);
+	if (str_eq(record->folded, by->i.id)) {
+		if (told)
+			ledger_publish(ledger, by, by->i.state);
 		return false;
+	}
 	memcpy(record->folded, by->i.id, sizeof(record->folded));
 	if (ledger_list_also(by, record)) {
 		incident_record_note(
 			by, finding->to_ns, "related finding: %s", ledger_headline(&record->i));
-		ledger_publish(ledger, by, by->i.state);
+		told = true;
 	}
+	if (told)
+		ledger_publish(ledger, by, by->i.state);
 	return false;
 }
 
@@ -457,11 +495,14 @@ static bool ledger_adopt(struct ledger *ledger, struct incident_record *record, 
 	ledger_place(ledger, record);
 	incident_record_note(
 		record, t_ns, "explained by %s: %s", by->i.id, ledger_headline(&by->i));
+	bool told = ledger_worsen(by, record, t_ns);
 	if (ledger_list_also(by, record)) {
 		incident_record_note(
 			by, t_ns, "explains %s: %s", record->i.id, ledger_headline(&record->i));
-		ledger_publish(ledger, by, by->i.state);
+		told = true;
 	}
+	if (told)
+		ledger_publish(ledger, by, by->i.state);
 	return true;
 }
 
@@ -593,8 +634,10 @@ static void ledger_take_raised(
 	const enum cause cause_before = record->i.cause;
 	ledger_count_raised(ledger, record, finding);
 	const bool worse = finding->severity > record->i.severity;
-	if (worse)
+	if (worse) {
 		record->i.severity = finding->severity;
+		ledger_outgrow(ledger, record, finding->to_ns);
+	}
 
 	switch (record->i.state) {
 	case INCIDENT_PENDING:

@@ -385,6 +385,100 @@ static void test_folding(void **state)
 	config_free(c);
 }
 
+/* Nothing is part of something milder: what is worse is told by itself. */
+static void test_folds_into_no_milder(void **state)
+{
+	static const struct {
+		const char *what, *by, *other;
+		enum severity by_severity, other_severity;
+		size_t incidents;
+	} rows[] = {
+		{"a job that loses half is no part of an information", "ecmp_imbalance", "unknown",
+			SEV_INFO, SEV_WARNING, 2},
+		{"as bad: part of it", "ecmp_imbalance", "unknown", SEV_WARNING, SEV_WARNING, 1},
+		{"milder: part of it", "ecmp_imbalance", "unknown", SEV_CRITICAL, SEV_WARNING, 1},
+		{"critical is no part of a warning", "slow_receiver", "incast", SEV_WARNING,
+			SEV_CRITICAL, 2},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < 3 * rw_countof(rows); k++) {
+		/* the one that explains first, second, or first and still pending */
+		const int order = (int)(k % 3);
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		print_message("   row: %s, order %d\n", rows[k / 3].what, order);
+		for (int w = 1; w <= 6; w++) {
+			struct finding by = finding_of(
+				w, rows[k / 3].by, "e1", "node-1", order == 2 ? 3 : 1);
+			struct finding other = finding_of(
+				w, rows[k / 3].other, "e1", "node-1", order == 2 ? 2 : 1);
+			by.severity = rows[k / 3].by_severity;
+			other.severity = rows[k / 3].other_severity;
+			if (order != 1 || w > 2)
+				ledger_take(l, &by);
+			ledger_take(l, &other);
+		}
+		const bool apart = rows[k / 3].incidents == 2;
+		assert_int_equal(ledger_incidents(l, &v), order == 1 ? 2 : rows[k / 3].incidents);
+		for (size_t i = 0; i < ledger_incidents(l, &v); i++) {
+			const bool child = order == 1 && !apart &&
+				v[i]->cause == cause_by_name(rows[k / 3].other);
+			assert_int_equal(v[i]->parent != NULL, child);
+			assert_int_equal(v[i]->n_also, !apart && !child);
+		}
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
+/* A part that becomes worse than the whole is told by itself from then on, and costs by itself. */
+static void test_grows_out_of_its_parent(void **state)
+{
+	struct config *c = config_of(yaml);
+	for (int open = 0; open < 2; open++) {
+		struct heard h = {0};
+		struct ledger *l = ledger_new(c->fabric, hear, &h);
+		const struct incident **v;
+		for (int w = 1; w <= 6; w++) {
+			struct finding by = finding_of(w, "slow_receiver", "e1", "node-1", 1);
+			struct finding part = finding_of(w, "incast", "e1", "node-1", 1);
+			if (w > 3)
+				part.severity = SEV_CRITICAL;
+			if (!open || w > 1)
+				ledger_take(l, &by);
+			ledger_take(l, &part);
+		}
+		assert_int_equal(ledger_incidents(l, &v), 2);
+		assert_int_equal(v[0]->cause, CAUSE_INCAST);
+		assert_int_equal(v[0]->severity, SEV_CRITICAL);
+		assert_null(v[0]->parent);
+		assert_int_equal(v[1]->severity, SEV_WARNING);
+		ledger_free(l);
+		str_done(&h.states);
+	}
+	config_free(c);
+}
+
+/* One setting that is wrong on many switches stays one incident: as bad as the worst of them. */
+static void test_speaks_for_the_worst(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+	const struct incident **v;
+	for (int w = 1; w <= 3; w++) {
+		struct finding first = finding_of(w, "ecn_late", NULL, NULL, 1), second = first;
+		second.device = "leaf2";
+		second.severity = SEV_CRITICAL;
+		ledger_take(l, &first);
+		ledger_take(l, &second);
+	}
+	assert_int_equal(ledger_incidents(l, &v), 1);
+	assert_string_equal(v[0]->device, "leaf1");
+	assert_int_equal(v[0]->severity, SEV_CRITICAL);
+	ledger_free(l);
+	config_free(c);
+}
+
 /* What was open before its explanation is part of it as soon as that opens, also when its own
  * windows are clear by then; not when it began long before. */
 static void test_absorbed(void **state)
@@ -948,6 +1042,9 @@ int main(void)
 		cmocka_unit_test(test_severity_and_strength),
 		cmocka_unit_test(test_cause_changes),
 		cmocka_unit_test(test_folding),
+		cmocka_unit_test(test_folds_into_no_milder),
+		cmocka_unit_test(test_grows_out_of_its_parent),
+		cmocka_unit_test(test_speaks_for_the_worst),
 		cmocka_unit_test(test_device_gone),
 		cmocka_unit_test(test_acts),
 		cmocka_unit_test(test_returns),
