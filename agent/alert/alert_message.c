@@ -190,13 +190,13 @@ static const char *message_labels(struct alert_message *message)
 	return message_dump(message, labels);
 }
 
-/* An alert keeps its labels as long as severity and cause stay: another set of labels is another
- * alert for an Alertmanager. */
+/* An alert keeps its labels as long as its severity stays: another set of labels is another alert
+ * for an Alertmanager. Another cause is told inside the same alert. */
 static void message_set_labels(struct alert_message *message, const struct alert_context *context)
 {
 	const enum alert_event event = context->event;
-	const bool anew = event == ALERT_OPENED || event == ALERT_ESCALATED ||
-		event == ALERT_CHANGED || event == ALERT_TEST;
+	const bool anew =
+		event == ALERT_OPENED || event == ALERT_ESCALATED || event == ALERT_TEST;
 	const char *fresh = message_labels(message);
 	message->labels = fresh;
 	if (!context->labels)

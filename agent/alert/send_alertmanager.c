@@ -3,8 +3,8 @@
  * an alert by its labels, so sending one twice changes nothing. An open alert carries an end three
  * repetitions ahead: when this program is gone, its alerts end by themselves.
  *
- * An alert whose labels change (its severity rose, or another cause is given) is another alert
- * there: the old one is ended in the same request.
+ * An alert whose labels change (its severity rose) is another alert there: the old one is ended in
+ * the same request. One whose cause changes stays the same alert, and its annotations say it.
  *
  * An Alertmanager knows no acknowledgement. It is given a silence for this incident instead, so
  * that it stops to repeat its notification; the label "incident" never comes again.
@@ -34,6 +34,7 @@ static void annotation_put(json_t *annotations, const char *key, const char *tex
 static json_t *am_annotations(const struct alert_message *message)
 {
 	json_t *o = json_object();
+	annotation_put(o, "cause", message->cause);
 	annotation_put(o, "headline", message->headline);
 	annotation_put(o, "summary", message->summary);
 	annotation_put(o, "runbook", message->runbook);

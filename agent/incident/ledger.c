@@ -358,23 +358,25 @@ static void ledger_set_candidate(struct incident_record *record, enum cause caus
 static bool ledger_judge_cause(struct incident_record *record, const struct finding *finding)
 {
 	/* NAN, an unknown confidence on either side, holds nothing up */
-	const bool less_sure = finding->confidence_ratio < record->i.confidence_ratio;
-	const bool clearly_less =
-		finding->confidence_ratio < record->i.confidence_ratio - LESS_SURE;
+	const double known = record->i.confidence_ratio, given = finding->confidence_ratio;
+	const bool clearly_less = given < known - LESS_SURE;
+	const bool weaker = strength_of(finding) < record->strength;
 
 	/* 1. the same cause: the strongest window speaks */
 	if (record->i.cause == finding->cause) {
 		ledger_set_candidate(record, CAUSE_NONE);
-		return strength_of(finding) >= record->strength && !clearly_less;
+		return !weaker && !clearly_less;
 	}
 
-	/* 2. another cause: for how many windows in a row? */
+	/* 2. another cause: for how many windows in a row? The window in which a fault ends holds
+	 * a part of it, and looks like something milder. */
 	if (record->candidate != finding->cause)
 		ledger_set_candidate(record, finding->cause);
 	record->candidate_windows += weight_share(finding);
 	if (clearly_less)
 		return false;
-	if (less_sure && record->candidate_windows < record->hold - WEIGHT_SHARE_ERROR)
+	const bool waits = given < known || (weaker && !(given > known + LESS_SURE));
+	if (waits && record->candidate_windows < record->hold - WEIGHT_SHARE_ERROR)
 		return false;
 
 	/* 3. it is taken */

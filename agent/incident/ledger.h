@@ -31,8 +31,11 @@
  *
  * Cause. It may change while the incident is open, as better evidence arrives. The id stays, and
  * the timeline says when and from what it changed. The new cause is taken
- *      at once                             with at least the confidence of the old one
- *      after `hold` OVER windows in a row  with up to 0.1 less
+ *      at once                             with at least the confidence of the old one, from a
+ *                                          window as strong as the one that speaks; or with over
+ *                                          0.1 more
+ *      after `hold` OVER windows in a row  from a weaker window, or with up to 0.1 less: the last
+ *                                          windows of a fault hold only a part of it
  *      never                               with still less: when a capture ends, what its packets
  *                                          showed remains true
  *

@@ -186,11 +186,10 @@ static struct timeline timeline_of(const struct client *client, const json_t *in
 static void timeline_add_own(struct timeline *t)
 {
 	const json_t *line;
-	rw_cleanup(str_done) struct str onset = {0};
 	size_t k;
-	str_addf(&onset, "onset: first window in which it was seen: %s",
-		doc_word(t->incident, "headline"));
-	timeline_add(t, t->onset_ns, "onset", onset.s);
+	/* what it showed then stands in the line in which it opened: the headline may be a later
+	 * one */
+	timeline_add(t, t->onset_ns, "onset", "onset: first window in which it was seen");
 	json_array_foreach (json_object_get(t->incident, "timeline"), k, line)
 		timeline_add(t, timeline_time(line, "t", t->onset_ns), "incident",
 			doc_word(line, "text"));

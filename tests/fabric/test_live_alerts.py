@@ -296,10 +296,9 @@ def run(lab, am, sinks):
     since = lab.newest()
 
     def named():
-        """The alert under the cause that the incident has now: a slow receiver may turn out to be a storm meanwhile."""
+        """The alert with the cause that the incident has now: a slow receiver may turn out to be a storm meanwhile, in the same alert."""
         cause = next(i["cause"] for i in lab.incidents() if i["id"] == one)
-        name = "".join(w.capitalize() for w in cause.split("_"))
-        return next((a for a in am.alerts() if a["labels"]["incident"] == one and a["labels"]["alertname"] == name), None)
+        return next((a for a in am.alerts() if a["labels"]["incident"] == one and a["annotations"]["cause"] == cause), None)
 
     alert = wait_for("Alertmanager has it under its cause", named, 60, 1)
     check(alert["labels"]["severity"] in ("warning", "critical") and alert["annotations"]["headline"], alert)

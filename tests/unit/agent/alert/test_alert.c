@@ -637,6 +637,62 @@ static void test_alertmanager_labels(void **state)
 	sink_done(&sink);
 }
 
+static void world_pause(struct world *w, enum cause cause, double share, unsigned windows)
+{
+	while (windows-- > 0) {
+		struct finding f = world_finding(w, "leaf1", "e1", SEV_CRITICAL);
+		f.cause = cause;
+		f.value = share;
+		f.hold = 2;
+		ledger_take(w->ledger, &f);
+	}
+}
+
+/* A storm whose first and last windows hold a part of it only, and so look like a slow receiver: one
+ * alert begins, one ends, and both name the same thing. */
+static void test_one_alert_begins_and_ends(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_addf(&yaml, "  alertmanager: { url: \"http://127.0.0.1:%d/\" }\n", sink.port);
+	world_begin(&w, yaml.s);
+	world_pause(&w, CAUSE_SLOW_RECEIVER, 0.6, 2);
+	world_expect(&w, &sink, 1);
+	world_pause(&w, CAUSE_PFC_STORM, 1, 3);
+	world_expect(&w, &sink, 2);
+	world_pause(&w, CAUSE_SLOW_RECEIVER, 0.37, 1);
+	world_seconds(&w, 5);
+	assert_int_equal(sink_count(&sink), 2);
+	assert_int_equal(world_incident(&w, "e1")->cause, CAUSE_PFC_STORM);
+	world_clear(&w, "leaf1", "e1");
+	world_clear(&w, "leaf1", "e1");
+	world_expect(&w, &sink, 3);
+
+	static const char *const causes[] = {"slow_receiver", "pfc_storm", "pfc_storm"};
+	char *first = NULL;
+	for (size_t k = 0; k < rw_countof(causes); k++) {
+		json_t *o = sink_json(&sink, k);
+		assert_int_equal(json_array_size(o), 1);
+		char *labels = json_dumps(
+			json_object_get(am_one(o, 0), "labels"), JSON_SORT_KEYS);
+		if (!first)
+			first = strdup(labels);
+		assert_string_equal(labels, first);
+		assert_string_equal(
+			doc_word(json_object_get(am_one(o, 0), "annotations"), "cause"), causes[k]);
+		const bool ended = am_end_s(am_one(o, 0)) <= wall_now().ns / NS_PER_S;
+		assert_int_equal(ended, k == 2);
+		free(labels);
+		json_decref(o);
+	}
+	free(first);
+	world_end(&w);
+	sink_done(&sink);
+}
+
 /* A batch with a message that is refused: the others get through, it is given up. */
 static void test_refused_is_given_up(void **state)
 {
@@ -833,6 +889,7 @@ int main(void)
 		cmocka_unit_test(test_silence_and_ack),
 		cmocka_unit_test(test_silence_follows_the_clock),
 		cmocka_unit_test(test_alertmanager_labels),
+		cmocka_unit_test(test_one_alert_begins_and_ends),
 		cmocka_unit_test(test_refused_is_given_up),
 		cmocka_unit_test(test_spool_is_bounded),
 		cmocka_unit_test(test_reload),

@@ -253,14 +253,21 @@ static void test_cause_changes(void **state)
 	static const struct {
 		const char *what;
 		double confidence; /* of the other cause; the first has 0.5 */
+		double value; /* and 0.5 */
 		int windows; /* in a row */
 		const char *cause;
 	} rows[] = {
-		{"surer: at once", 0.9, 1, "ecmp_low_entropy"},
-		{"as sure: at once", 0.5, 1, "ecmp_low_entropy"},
-		{"a little less sure, one window", 0.45, 1, "ecmp_imbalance"},
-		{"a little less sure, but held", 0.45, 3, "ecmp_low_entropy"},
-		{"clearly less sure, however long", 0.3, 9, "ecmp_imbalance"},
+		{"surer: at once", 0.9, 0.5, 1, "ecmp_low_entropy"},
+		{"as sure: at once", 0.5, 0.5, 1, "ecmp_low_entropy"},
+		{"a little less sure, one window", 0.45, 0.5, 1, "ecmp_imbalance"},
+		{"a little less sure, but held", 0.45, 0.5, 3, "ecmp_low_entropy"},
+		{"clearly less sure, however long", 0.3, 0.5, 9, "ecmp_imbalance"},
+		{"as sure and weaker: the window in which the fault ends", 0.5, 0.3, 1,
+			"ecmp_imbalance"},
+		{"a little surer and weaker, two windows", 0.55, 0.3, 2, "ecmp_imbalance"},
+		{"as sure and weaker, but held", 0.5, 0.3, 3, "ecmp_low_entropy"},
+		{"weaker, but much surer: at once", 0.9, 0.3, 1, "ecmp_low_entropy"},
+		{"as sure and stronger: at once", 0.5, 0.9, 1, "ecmp_low_entropy"},
 	};
 	struct config *c = config_of(yaml);
 	for (size_t k = 0; k < rw_countof(rows); k++) {
@@ -276,10 +283,14 @@ static void test_cause_changes(void **state)
 			struct finding f = finding_at(4 + w, FINDING_OVER, 3);
 			f.cause = CAUSE_ECMP_LOW_ENTROPY;
 			f.confidence_ratio = rows[k].confidence;
+			f.value = rows[k].value;
+			f.summary = "other";
 			ledger_take(l, &f);
 		}
 		assert_int_equal(ledger_incidents(l, &v), 1);
 		assert_string_equal(cause_name(v[0]->cause), rows[k].cause);
+		assert_string_equal(v[0]->summary,
+			str_eq(rows[k].cause, "ecmp_imbalance") ? "skewed" : "other");
 		assert_string_equal(v[0]->id, id);
 		if (!str_eq(rows[k].cause, "ecmp_imbalance"))
 			assert_string_equal(
