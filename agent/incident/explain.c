@@ -414,8 +414,8 @@ static bool could_explain(struct explain *explain, const struct fabric *fabric,
 		return false;
 	if (by->i.state == INCIDENT_PENDING && !(weight_sum(&by->weight) > 0))
 		return false;
-	/* what is worse is no part of it; of one cause, the first is as bad as the worst */
-	if (by->i.severity < record->i.severity && by->i.cause != record->i.cause)
+	/* what does no harm is no explanation of harm; anything else is as bad as its worst part */
+	if (by->i.severity == SEV_INFO && record->i.severity > SEV_INFO)
 		return false;
 	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
 		return false;

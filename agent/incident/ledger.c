@@ -424,8 +424,7 @@ static bool ledger_goes_on(const struct ledger *ledger, const struct incident_re
 	return false;
 }
 
-/* What is part of an incident does not make it milder: with the same cause, it is as bad as its
- * worst part. True when it became worse. */
+/* An incident is as bad as its worst part. True when it became worse. */
 static bool ledger_worsen(
 	struct incident_record *record, const struct incident_record *part, int64_t t_ns)
 {
@@ -437,7 +436,7 @@ static bool ledger_worsen(
 	return true;
 }
 
-/* It became worse: it is no part of something milder from now on. */
+/* It became worse: so is what it is part of, unless that does no harm. */
 static void ledger_outgrow(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
 {
 	struct incident_record *parent = NULL;
@@ -445,7 +444,7 @@ static void ledger_outgrow(struct ledger *ledger, struct incident_record *record
 		parent = ledger_record(ledger, record->i.parent);
 	if (!parent || parent->i.severity >= record->i.severity)
 		return;
-	if (parent->i.cause == record->i.cause) {
+	if (parent->i.severity > SEV_INFO) {
 		ledger_worsen(parent, record, t_ns);
 		ledger_publish(ledger, parent, parent->i.state);
 		return;

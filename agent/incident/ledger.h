@@ -48,9 +48,9 @@
  * tier), is one incident too: the first of them lists the others, its summary says how many there
  * are, and it does not end while one of them shows it.
  *
- * Nothing worse is part of something milder: a finding more severe than what would explain it opens
- * an incident of its own, and one that becomes more severe than its parent is a part no more. With
- * the same cause, the first takes over the worst severity.
+ * Nothing is part of something milder. An incident is as bad as its worst part; one of severity
+ * info, which says that it does no harm, explains nothing worse, and a part that becomes worse
+ * leaves it.
  *
  * An explanation with much less confidence (by more than 0.3) than what it would explain does not
  * count. Nor does one that began more than ten minutes after it.
