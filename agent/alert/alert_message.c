@@ -195,8 +195,7 @@ static const char *message_labels(struct alert_message *message)
 static void message_set_labels(struct alert_message *message, const struct alert_context *context)
 {
 	const enum alert_event event = context->event;
-	const bool anew =
-		event == ALERT_OPENED || event == ALERT_ESCALATED || event == ALERT_TEST;
+	const bool anew = event == ALERT_OPENED || event == ALERT_ESCALATED || event == ALERT_TEST;
 	const char *fresh = message_labels(message);
 	message->labels = fresh;
 	if (!context->labels)

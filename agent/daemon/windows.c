@@ -324,6 +324,8 @@ static void windows_hand_on(struct pipeline *pipeline)
 		windows_store_finding(pipeline, &found->v[k]);
 		ledger_take(pipeline->ledger, &found->v[k]);
 	}
+	ledger_judged(pipeline->ledger, slot->analyzer->name, slot->next_end_ns,
+		(double)slot->stride_ns / (double)slot->window_ns);
 	ledger_rates(pipeline->ledger, found->jobs, found->n_jobs);
 }
 

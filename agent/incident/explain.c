@@ -414,6 +414,8 @@ static bool could_explain(struct explain *explain, const struct fabric *fabric,
 		return false;
 	if (by->i.state == INCIDENT_PENDING && !(weight_sum(&by->weight) > 0))
 		return false;
+	if (by->unheard >= EXPLAIN_UNHEARD - WEIGHT_SHARE_ERROR)
+		return false;
 	/* what does no harm is no explanation of harm; anything else is as bad as its worst part */
 	if (by->i.severity == SEV_INFO && record->i.severity > SEV_INFO)
 		return false;

@@ -12,6 +12,9 @@
 #include "agent/incident/incident_record.h"
 #include "config/fabric.h"
 
+/* Of whole windows: an incident of which its analyzer spoke less lately explains nothing. */
+#define EXPLAIN_UNHEARD 1.0
+
 struct explain;
 
 struct explain *explain_new(void);

@@ -48,6 +48,11 @@ struct incident_record {
 	struct cost cost; /* what it costs so far */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
 
+	/* end of the newest window in which its analyzer spoke of the subject, whatever it said;
+	 * and how many whole windows since then it spoke of others on the device only */
+	int64_t spoken_ns;
+	double unheard;
+	bool gone; /* closed because nobody judges its subject any more */
 	struct incident_mark place;
 
 	struct arena *said; /* what .i says; replaced with each description */

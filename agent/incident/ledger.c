@@ -22,10 +22,16 @@
 #include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "agent/incident/subject.h"
+#include "db/model/entity.h"
 
 /* Of confidence: a larger difference means that evidence is missing which was there before. */
 #define LESS_SURE 0.1
 #define CHANGE_NS (30 * 60 * NS_PER_S)
+/* A subject that nobody spoke of for so many windows more than it takes to close, and for so long,
+ * is judged no more. Counters that are refreshed seldom are passed over in some windows. */
+#define UNHEARD_MORE 2.0
+#define UNHEARD_NS (2 * 60 * NS_PER_S)
 #define CHANGES_TOLD 32 /* in one incident */
 
 struct ledger_slot {
@@ -46,7 +52,8 @@ struct ledger {
 	void *arg;
 	struct explain *explain; /* who explains whom, of those under way */
 	struct smap *keys; /* subject -> index into slots */
-	struct smap *followed; /* analyzer and device of all slots */
+	/* analyzer and device of all slots -> end of the newest window in which it judged there */
+	struct smap *followed;
 	struct ledger_slot *slots;
 	size_t n_slots, cap_slots;
 	size_t *active; /* indexes of slots with a record, ascending */
@@ -114,6 +121,13 @@ static void subject_key(struct str *key, const char *analyzer, const char *devic
 	str_addf(key, "%d", priority);
 }
 
+/* How much of a subject's key is analyzer and device. */
+static size_t subject_followed(const char *key)
+{
+	const size_t analyzer = strlen(key) + 1;
+	return analyzer + strlen(key + analyzer) + 1;
+}
+
 /* NULL when the subject has none and @create is false. */
 static struct ledger_slot *ledger_slot_of(struct ledger *ledger, const struct str *key, bool create)
 {
@@ -126,8 +140,9 @@ static struct ledger_slot *ledger_slot_of(struct ledger *ledger, const struct st
 	rw_grow(ledger->slots, ledger->n_slots, ledger->cap_slots);
 	ledger->slots[ledger->n_slots++] = (struct ledger_slot){.seen_ns = INT64_MIN};
 	smap_put(ledger->keys, key->s, key->n, index);
-	const size_t analyzer = strlen(key->s) + 1;
-	smap_put(ledger->followed, key->s, analyzer + strlen(key->s + analyzer) + 1, 1);
+	const size_t n = subject_followed(key->s);
+	if (!smap_get(ledger->followed, key->s, n, NULL))
+		smap_put(ledger->followed, key->s, n, 0);
 	return &ledger->slots[index];
 }
 
@@ -431,8 +446,7 @@ static bool ledger_worsen(
 	if (part->i.severity <= record->i.severity)
 		return false;
 	record->i.severity = part->i.severity;
-	incident_record_note(
-		record, t_ns, "severity: %s", severity_name(record->i.severity));
+	incident_record_note(record, t_ns, "severity: %s", severity_name(record->i.severity));
 	return true;
 }
 
@@ -529,6 +543,7 @@ static struct incident_record *ledger_begin(
 	if (finding->new_ns > 0)
 		record->i.first_ns = finding->to_ns - finding->new_ns;
 	record->i.severity = finding->severity;
+	record->spoken_ns = finding->to_ns;
 	return record;
 }
 
@@ -708,11 +723,23 @@ static void ledger_take_clear(
 	slot->closed = record;
 }
 
+/* The analyzer spoke of the device, and of the slot's subject (NULL: none). */
+static void ledger_heard(struct ledger *ledger, const struct finding *finding,
+	const struct str *key, struct ledger_slot *slot)
+{
+	const size_t n = subject_followed(key->s);
+	const bool judged = finding->verdict == FINDING_OVER || finding->verdict == FINDING_UNDER;
+	if (judged && smap_get(ledger->followed, key->s, n, NULL))
+		smap_put(ledger->followed, key->s, n, (uint64_t)finding->to_ns);
+	if (slot && slot->record) {
+		slot->record->spoken_ns = finding->to_ns;
+		slot->record->unheard = 0;
+	}
+}
+
 void ledger_take(struct ledger *ledger, const struct finding *finding)
 {
 	const bool raised = finding->verdict == FINDING_OVER;
-	if (!raised && finding->verdict != FINDING_UNDER)
-		return;
 	if (!raised) {
 		/* Most findings say that a subject without an incident is well: hundreds of
 		 * thousands a window in a large fabric. */
@@ -724,6 +751,9 @@ void ledger_take(struct ledger *ledger, const struct finding *finding)
 	subject_key(&key, finding->analyzer, finding->device, finding->port, finding->priority,
 		finding->host, finding->group);
 	struct ledger_slot *slot = ledger_slot_of(ledger, &key, raised);
+	ledger_heard(ledger, finding, &key, slot);
+	if (!raised && finding->verdict != FINDING_UNDER)
+		return;
 	if (!slot || finding->to_ns <= slot->seen_ns)
 		return;
 	slot->seen_ns = finding->to_ns;
@@ -731,6 +761,72 @@ void ledger_take(struct ledger *ledger, const struct finding *finding)
 		ledger_take_raised(ledger, slot, finding);
 	else
 		ledger_take_clear(ledger, slot, finding);
+}
+
+/* ---- subjects that nobody judges any more -------------------------------- */
+
+/* What it explained is no part of it: nobody knows whether it is still there. */
+static void ledger_release_parts(
+	struct ledger *ledger, const struct incident_record *gone, int64_t t_ns)
+{
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *part = ledger_active(ledger, k);
+		if (!str_eq(part->i.parent, gone->i.id))
+			continue;
+		incident_record_set(&part->i.parent, NULL);
+		ledger_place(ledger, part);
+		incident_record_note(part, t_ns,
+			"no part of %s any more: nobody judges that any more", gone->i.id);
+		ledger_adopt(ledger, part, t_ns);
+		ledger_publish(ledger, part, part->i.state);
+	}
+}
+
+/* Ends the @k-th of those under way. */
+static void ledger_end_unjudged(struct ledger *ledger, size_t k, int64_t t_ns, const char *why)
+{
+	struct ledger_slot *slot = &ledger->slots[ledger->active[k]];
+	struct incident_record *record = slot->record;
+	slot_end(ledger, slot);
+	if (record->i.state == INCIDENT_PENDING) {
+		incident_record_free(record);
+		return;
+	}
+	slot->closed = record;
+	record->gone = true;
+	ledger_change(ledger, record, INCIDENT_CLOSED, t_ns, why);
+	ledger_release_parts(ledger, record, t_ns);
+}
+
+/* Did the analyzer judge something on the device of @record in the window that ended at @to_ns? */
+static bool ledger_judged_beside(
+	const struct ledger *ledger, const struct incident_record *record, int64_t to_ns)
+{
+	rw_cleanup(str_done) struct str key = {0};
+	uint64_t judged_ns;
+	const struct incident *i = &record->i;
+	subject_key(&key, i->analyzer, i->device, NULL, PRIO_NONE, NULL, NULL);
+	return smap_get(ledger->followed, key.s, subject_followed(key.s), &judged_ns) &&
+		(int64_t)judged_ns >= to_ns;
+}
+
+void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, double share)
+{
+	const struct ledger_analyzer *a = ledger_analyzer_of(ledger, analyzer);
+	if (!a || a->n_active == 0)
+		return;
+	for (size_t k = ledger->n_active; k-- > 0;) {
+		struct incident_record *record = ledger_active(ledger, k);
+		if (record->spoken_ns >= to_ns || !str_eq(record->i.analyzer, analyzer) ||
+			!ledger_judged_beside(ledger, record, to_ns))
+			continue;
+		record->unheard += share;
+		if (record->unheard >= record->hold + UNHEARD_MORE - WEIGHT_SHARE_ERROR &&
+			to_ns - record->spoken_ns >= UNHEARD_NS)
+			ledger_end_unjudged(ledger, k, to_ns,
+				"nobody judges its subject any more: renamed, linked otherwise or "
+				"taken out");
+	}
 }
 
 /* ---- what it costs ------------------------------------------------------- */
@@ -1010,6 +1106,7 @@ static void rewind_record(struct incident_record *record, int64_t t_ns)
 	time_limit(&record->i.first_ns, t_ns);
 	time_limit(&record->i.opened_ns, t_ns);
 	time_limit(&record->i.updated_ns, t_ns);
+	time_limit(&record->spoken_ns, t_ns);
 	time_limit(&record->cost.to_ns, t_ns);
 	for (size_t k = 0; k < record->cost.n; k++)
 		time_limit(&record->cost.v[k].onset_ns, t_ns);
@@ -1035,30 +1132,37 @@ void ledger_rewind(struct ledger *ledger, int64_t t_ns)
 
 /* ---- starting, reloading, forgetting ------------------------------------- */
 
-/* End incidents of devices that are no longer configured. */
-static void drop_orphans(struct ledger *ledger)
-{
-	for (size_t k = 0; k < ledger->n_active;) {
-		struct incident_record *record = ledger_active(ledger, k);
-		if (!record->i.device || fabric_device(ledger->fabric, record->i.device)) {
-			k++;
-			continue;
-		}
-		slot_end(ledger, &ledger->slots[ledger->active[k]]);
-		if (record->i.state == INCIDENT_PENDING)
-			incident_record_free(record);
-		else
-			ledger_change(ledger, record, INCIDENT_CLOSED, record->i.updated_ns,
-				"its device is no longer configured");
-	}
-}
-
 void ledger_reload(struct ledger *ledger, const struct fabric *fabric)
 {
 	ledger->fabric = fabric;
-	drop_orphans(ledger);
 	for (size_t k = 0; k < ledger->n_active; k++)
 		ledger_place(ledger, ledger_active(ledger, k));
+	for (size_t k = ledger->n_active; k-- > 0;) {
+		const struct incident *i = &ledger_active(ledger, k)->i;
+		const char *why = subject_gone(fabric, i);
+		if (!why)
+			why = subject_job_gone(fabric, i);
+		if (why)
+			ledger_end_unjudged(ledger, k, i->updated_ns, why);
+	}
+}
+
+/* As if it had been under way in this ledger all the time. */
+static void ledger_resume(
+	struct ledger *ledger, struct ledger_slot *slot, struct incident_record *record)
+{
+	record->spoken_ns = record->i.updated_ns;
+	const struct incident_record *parent = NULL;
+	if (record->i.parent)
+		parent = ledger_record(ledger, record->i.parent);
+	if (parent && parent->gone)
+		incident_record_set(&record->i.parent, NULL);
+	slot_begin(ledger, slot, record);
+	const char *why = subject_gone(ledger->fabric, &record->i);
+	if (why)
+		ledger_end_unjudged(ledger,
+			ledger_active_place(ledger, (size_t)(slot - ledger->slots)),
+			record->i.updated_ns, why);
 }
 
 int ledger_restore(struct ledger *ledger, const char *json)
@@ -1080,10 +1184,8 @@ int ledger_restore(struct ledger *ledger, const char *json)
 		slot->seen_ns = i->updated_ns;
 	if (closed && (!slot->closed || slot->closed->i.closed_ns <= i->closed_ns))
 		slot->closed = record;
-	if (!closed) {
-		slot_begin(ledger, slot, record);
-		drop_orphans(ledger);
-	}
+	if (!closed)
+		ledger_resume(ledger, slot, record);
 	return 0;
 }
 

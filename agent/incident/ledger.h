@@ -55,6 +55,9 @@
  * An explanation with much less confidence (by more than 0.3) than what it would explain does not
  * count. Nor does one that began more than ten minutes after it.
  *
+ * Nobody judges it. Of a subject that was renamed, linked otherwise or taken out no finding comes
+ * any more, neither OVER nor UNDER: such an incident closes, says so, and explains nothing.
+ *
  * One thread; nothing here is locked.
  */
 #ifndef RW_INCIDENT_LEDGER_H
@@ -80,13 +83,22 @@ typedef void ledger_fn(void *arg, const struct incident *incident, enum incident
 struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void *arg);
 void ledger_free(struct ledger *ledger); /* NULL is fine */
 
-/* ledger_reload - judge by another fabric from now on. Incidents of devices that it does not have
- * are closed: no finding will come for them. */
+/* ledger_reload - judge by another fabric from now on. Incidents of subjects that it does not have
+ * (a device, a group, a job; a host that is linked to that port no more) are closed: no finding
+ * will come for them. */
 void ledger_reload(struct ledger *ledger, const struct fabric *fabric);
 
 /* ledger_take - a finding of one window; windows come in order. A window that an incident has
  * already counted (it is analysed again after a restart) is not counted twice. */
 void ledger_take(struct ledger *ledger, const struct finding *finding);
+
+/*
+ * ledger_judged - all findings of one analyzer's window have been taken. Where it judged others on
+ * the device of an incident, and said nothing of the incident's own subject, the subject may be
+ * judged no more: a while later the incident explains nothing, and then it closes. @share: how much
+ * of the window was new, in whole windows.
+ */
+void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, double share);
 
 /* ledger_follows - was a subject on @device ever raised by @analyzer? If not, UNDER findings of
  * them mean nothing here. */

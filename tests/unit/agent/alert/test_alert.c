@@ -648,8 +648,8 @@ static void world_pause(struct world *w, enum cause cause, double share, unsigne
 	}
 }
 
-/* A storm whose first and last windows hold a part of it only, and so look like a slow receiver: one
- * alert begins, one ends, and both name the same thing. */
+/* A storm whose first and last windows hold a part of it only, and so look like a slow receiver:
+ * one alert begins, one ends, and both name the same thing. */
 static void test_one_alert_begins_and_ends(void **state)
 {
 	rw_cleanup(str_done) struct str yaml = {0};
@@ -676,8 +676,7 @@ static void test_one_alert_begins_and_ends(void **state)
 	for (size_t k = 0; k < rw_countof(causes); k++) {
 		json_t *o = sink_json(&sink, k);
 		assert_int_equal(json_array_size(o), 1);
-		char *labels = json_dumps(
-			json_object_get(am_one(o, 0), "labels"), JSON_SORT_KEYS);
+		char *labels = json_dumps(json_object_get(am_one(o, 0), "labels"), JSON_SORT_KEYS);
 		if (!first)
 			first = strdup(labels);
 		assert_string_equal(labels, first);

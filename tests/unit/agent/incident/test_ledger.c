@@ -421,8 +421,8 @@ static void test_folds_into_no_milder(void **state)
 		const struct incident **v;
 		print_message("   row: %s, order %d\n", rows[k / 3].what, order);
 		for (int w = 1; w <= 6; w++) {
-			struct finding by = finding_of(
-				w, rows[k / 3].by, "e1", "node-1", order == 2 ? 3 : 1);
+			struct finding by =
+				finding_of(w, rows[k / 3].by, "e1", "node-1", order == 2 ? 3 : 1);
 			struct finding other = finding_of(
 				w, rows[k / 3].other, "e1", "node-1", order == 2 ? 2 : 1);
 			by.severity = rows[k / 3].by_severity;
@@ -1039,6 +1039,151 @@ static uint64_t storm_of(const struct fabric *fabric, unsigned hosts)
 	return compared;
 }
 
+static const char relinked[] = "fabric: pod-a\n"
+			       "devices:\n"
+			       "  - { name: leaf1, role: leaf }\n"
+			       "  - { name: leaf2, role: leaf }\n"
+			       "  - { name: spine1, role: spine }\n"
+			       "links:\n"
+			       "  - { a: \"leaf1:e49\", b: \"spine1:e1\" }\n"
+			       "  - { a: \"leaf2:e49\", b: \"spine1:e2\" }\n"
+			       "  - { a: \"leaf1:e1\", b: \"host:node-9\" }\n"
+			       "  - { a: \"leaf2:e1\", b: \"host:other-1\" }\n"
+			       "jobs:\n"
+			       "  - { name: train, gpus: 512, hosts: \"node-*\" }\n";
+
+static const struct incident *incident_about(const struct ledger *l, const char *host)
+{
+	const struct incident **v;
+	const size_t n = ledger_incidents(l, &v);
+	for (size_t k = 0; k < n; k++)
+		if (str_eq(v[k]->host, host))
+			return v[k];
+	return NULL;
+}
+
+/* A host that is called otherwise, a group that is gone, a job that has ended: their incidents
+ * close with a reload, or at the start that follows it, and let go what they explained. */
+static void test_subject_gone(void **state)
+{
+	struct config *c = config_of(yaml), *next = config_of(relinked);
+	for (int restart = 0; restart < 2; restart++) {
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		struct finding f = finding_of(2, "pfc_storm", "e1", "node-1", 1);
+		struct finding part = finding_of(1, "lossless_loss", "e1", NULL, 1);
+		struct finding job = finding_of(1, "unknown", NULL, NULL, 1);
+		struct finding stays = finding_of(1, "slow_receiver", "e1", "other-1", 1);
+		job.device = NULL;
+		job.group = "job:small";
+		job.severity = SEV_CRITICAL;
+		stays.device = "leaf2";
+		ledger_take(l, &part);
+		ledger_take(l, &job);
+		ledger_take(l, &stays);
+		ledger_take(l, &f);
+		char ghost[9];
+		memcpy(ghost, incident_about(l, "node-1")->id, sizeof(ghost));
+		if (restart) {
+			struct ledger *fresh = ledger_new(next->fabric, NULL, NULL);
+			const size_t n = ledger_incidents(l, &v);
+			for (size_t k = 0; k < n; k++) {
+				rw_cleanup(freep) char *json = incident_json_text(v[k]);
+				assert_int_equal(ledger_restore(fresh, json), 0);
+			}
+			ledger_free(l);
+			l = fresh;
+		} else {
+			ledger_reload(l, next->fabric);
+		}
+		const struct incident *gone = ledger_find(l, ghost);
+		assert_int_equal(gone->state, INCIDENT_CLOSED);
+		assert_non_null(strstr(gone->timeline[gone->n_timeline - 1].text,
+			"its host is no longer linked to this port"));
+		assert_int_equal(incident_about(l, "other-1")->state, INCIDENT_OPEN);
+		const size_t n = ledger_incidents(l, &v);
+		for (size_t k = 0; k < n; k++) {
+			assert_false(v[k]->state != INCIDENT_CLOSED && str_eq(v[k]->parent, ghost));
+			if (str_eq(v[k]->group, "job:small"))
+				assert_int_equal(
+					v[k]->state, restart ? INCIDENT_OPEN : INCIDENT_CLOSED);
+		}
+		/* the same storm under the host's new name stands by itself */
+		f = finding_of(3, "pfc_storm", "e1", "node-9", 1);
+		ledger_take(l, &f);
+		assert_null(incident_about(l, "node-9")->parent);
+		ledger_free(l);
+	}
+	config_free(c);
+	config_free(next);
+}
+
+/* One window of an analyzer: what it says of the ghost, and of another port of the device. */
+static void judge_window(struct ledger *l, int window, char ghost, char other)
+{
+	const struct {
+		char says;
+		const char *port;
+	} ports[] = {{ghost, "e1"}, {other, "e49"}};
+	for (size_t k = 0; k < rw_countof(ports); k++) {
+		struct finding f = finding_of(window, "pfc_storm", ports[k].port, NULL, 2);
+		f.analyzer = "pause_storm";
+		f.verdict = ports[k].says == 'O' ? FINDING_OVER
+			: ports[k].says == 'U'   ? FINDING_UNDER
+						 : FINDING_UNKNOWN;
+		if (ports[k].says != '-')
+			ledger_take(l, &f);
+	}
+	ledger_judged(l, "pause_storm", window * W, 1);
+}
+
+/* A port that is judged no more although others of its switch are: its incident explains nothing,
+ * then closes. One that is unknown, or whose whole switch is silent, stays. */
+static void test_judged_by_nobody(void **state)
+{
+	static const struct {
+		const char *what;
+		char ghost, other;
+		int windows;
+		enum incident_state state;
+	} rows[] = {
+		{"nobody speaks of it any more", '-', 'U', 4, INCIDENT_CLOSED},
+		{"too few windows to say so", '-', 'U', 3, INCIDENT_OPEN},
+		{"it is unknown", '?', 'U', 30, INCIDENT_OPEN},
+		{"the whole switch is unknown", '-', '?', 30, INCIDENT_OPEN},
+		{"the whole switch is not spoken of", '-', '-', 30, INCIDENT_OPEN},
+		{"it goes on", 'O', 'U', 30, INCIDENT_OPEN},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < 2 * rw_countof(rows); k++) {
+		const bool restart = k % 2;
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		int w = 1;
+		print_message("   row: %s%s\n", rows[k / 2].what, restart ? ", restarted" : "");
+		for (; w <= 3; w++)
+			judge_window(l, w, 'O', 'U');
+		assert_int_equal(ledger_incidents(l, &v), 1);
+		if (restart) {
+			struct ledger *fresh = ledger_new(c->fabric, NULL, NULL);
+			rw_cleanup(freep) char *json = incident_json_text(v[0]);
+			assert_int_equal(ledger_restore(fresh, json), 0);
+			ledger_free(l);
+			l = fresh;
+		}
+		for (int n = 0; n < rows[k / 2].windows; n++, w++)
+			judge_window(l, w, rows[k / 2].ghost, rows[k / 2].other);
+		assert_int_equal(ledger_incidents(l, &v), 1);
+		assert_int_equal(v[0]->state, rows[k / 2].state);
+		const bool silent = rows[k / 2].ghost == '-' && rows[k / 2].other == 'U';
+		struct finding loss = finding_of(w, "lossless_loss", "e1", NULL, 1);
+		ledger_take(l, &loss);
+		assert_int_equal(ledger_incidents(l, &v), silent ? 2 : 1);
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
 /* What opens together is not compared with all that is open: twice as much is twice the work. */
 static void test_storm_is_linear(void **state)
 {
@@ -1082,6 +1227,8 @@ int main(void)
 		cmocka_unit_test(test_ack_reload_forget),
 		cmocka_unit_test(test_worst_first),
 		cmocka_unit_test(test_storm_is_linear),
+		cmocka_unit_test(test_subject_gone),
+		cmocka_unit_test(test_judged_by_nobody),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
