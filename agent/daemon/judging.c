@@ -46,11 +46,13 @@ static bool judging_next(struct pipeline *pipeline)
 	return j->slot || trim_is_due(pipeline);
 }
 
-static void judging_ended(struct pipeline *pipeline)
+/* False when what was found is not handed on yet. */
+static bool judging_ended(struct pipeline *pipeline, int64_t until_ns)
 {
-	if (pipeline->judging.slot)
-		windows_deliver(pipeline);
+	if (pipeline->judging.slot && !windows_deliver(pipeline, until_ns))
+		return false;
 	pipeline->judging.slot = NULL;
+	return true;
 }
 
 static void judging_take_in(struct pipeline *pipeline)
@@ -77,10 +79,12 @@ static bool judging_slice(struct pipeline *pipeline, int64_t budget_ns)
 {
 	struct judging *j = &pipeline->judging;
 	const int64_t began_ns = mono_now().ns;
-	int64_t left_ns = budget_ns;
+	int64_t left_ns = budget_ns, until_ns = INT64_MAX;
+	if (budget_ns != INT64_MAX)
+		until_ns = began_ns + budget_ns;
 	j->waits = true;
 	while (left_ns > 0) {
-		if (!j->runs) {
+		if (!j->runs && !j->delivers) {
 			if (!judging_next(pipeline)) {
 				judging_take_in(pipeline);
 				return true;
@@ -88,10 +92,13 @@ static bool judging_slice(struct pipeline *pipeline, int64_t budget_ns)
 			slice_begin(j->slice, judging_work, pipeline);
 			j->runs = true;
 		}
-		j->runs = !slice_run(j->slice, left_ns);
+		if (!j->delivers)
+			j->runs = !slice_run(j->slice, left_ns);
 		if (j->runs)
 			return false;
-		judging_ended(pipeline);
+		j->delivers = !judging_ended(pipeline, until_ns);
+		if (j->delivers)
+			return false;
 		if (budget_ns != INT64_MAX)
 			left_ns = budget_ns - (mono_now().ns - began_ns);
 	}
@@ -121,7 +128,7 @@ void judging_until(struct pipeline *pipeline, int64_t limit_ns)
 	}
 	while (judging_next(pipeline)) {
 		judging_work(pipeline);
-		judging_ended(pipeline);
+		judging_ended(pipeline, INT64_MAX);
 	}
 }
 

@@ -60,6 +60,8 @@ struct judging {
 	struct loop_timer *timer;
 	bool waits; /* judging is under way: samples wait */
 	bool runs; /* .slice is at work */
+	bool delivers; /* what it found is handed on */
+	size_t handed; /* so many findings of .found so far */
 	int64_t limit_ns; /* windows that ended by then are due */
 	struct slot *slot; /* NULL: memory is trimmed */
 	struct analyzer_in in;

@@ -305,39 +305,54 @@ void windows_judge(struct pipeline *pipeline)
 		golden_keep_window(pipeline, slot->analyzer, in, &j->found);
 }
 
-static void windows_hand_on(struct pipeline *pipeline)
+static void windows_failed(struct pipeline *pipeline)
 {
 	const struct judging *j = &pipeline->judging;
+	pipeline->counters.failed++;
+	log_error(j->slot->analyzer->name, "window that ended at %lld s could not be analysed: %s",
+		(long long)(j->slot->next_end_ns / NS_PER_S), strerror(-j->rc));
+}
+
+/* False when time is over before all findings are handed on. */
+static bool windows_hand_on(struct pipeline *pipeline, int64_t until_ns)
+{
+	struct judging *j = &pipeline->judging;
 	const struct slot *slot = j->slot;
 	const struct finding_list *found = &j->found;
-	pipeline->counters.windows++;
-	if (j->rc != 0) {
-		pipeline->counters.failed++;
-		log_error(slot->analyzer->name,
-			"window that ended at %lld s could not be analysed: %s",
-			(long long)(slot->next_end_ns / NS_PER_S), strerror(-j->rc));
-		return;
+	if (j->handed == 0) {
+		pipeline->counters.findings += found->n + found->n_clear;
+		/* what a finding rests on is in the store before it */
+		intake_flush(pipeline);
 	}
-	pipeline->counters.findings += found->n + found->n_clear;
-	intake_flush(pipeline); /* what a finding rests on is in the store before it */
-	for (size_t k = 0; k < found->n; k++) {
-		windows_store_finding(pipeline, &found->v[k]);
-		ledger_take(pipeline->ledger, &found->v[k]);
+	while (j->handed < found->n) {
+		const struct finding *f = &found->v[j->handed++];
+		windows_store_finding(pipeline, f);
+		ledger_take(pipeline->ledger, f);
+		if (until_ns != INT64_MAX && mono_now().ns >= until_ns && j->handed < found->n)
+			return false;
 	}
 	ledger_judged(pipeline->ledger, slot->analyzer->name, slot->next_end_ns,
 		(double)slot->stride_ns / (double)slot->window_ns);
 	ledger_rates(pipeline->ledger, found->jobs, found->n_jobs);
+	return true;
 }
 
-void windows_deliver(struct pipeline *pipeline)
+bool windows_deliver(struct pipeline *pipeline, int64_t until_ns)
 {
-	struct slot *slot = pipeline->judging.slot;
+	struct judging *j = &pipeline->judging;
+	struct slot *slot = j->slot;
 	slot->begun = true;
-	if (!pipeline->judging.empty)
-		windows_hand_on(pipeline);
+	if (!j->empty && j->rc != 0)
+		windows_failed(pipeline);
+	else if (!j->empty && !windows_hand_on(pipeline, until_ns))
+		return false;
+	j->handed = 0;
+	if (!j->empty)
+		pipeline->counters.windows++;
 	if (slot->next_end_ns > pipeline->closed_ns)
 		pipeline->closed_ns = slot->next_end_ns;
 	slot->next_end_ns += slot->stride_ns;
+	return true;
 }
 
 /* This window and all that follow up to @limit_ns are empty. */

@@ -3,6 +3,7 @@
 #ifndef RW_AGENT_WINDOWS_H
 #define RW_AGENT_WINDOWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct config;
@@ -30,7 +31,9 @@ void windows_rewind(struct pipeline *pipeline, int64_t t_ns);
 struct slot *windows_due(struct pipeline *pipeline, int64_t limit_ns);
 /* windows_judge - fills and judges the window of pipeline->judging.slot: the long part. */
 void windows_judge(struct pipeline *pipeline);
-/* windows_deliver - what was found goes to the store and the ledger; the slot goes on. */
-void windows_deliver(struct pipeline *pipeline);
+/* windows_deliver - what was found goes to the store and the ledger; the slot goes on. By the clock
+ * mono_now() at most until @until_ns, INT64_MAX: to the end. False when something is left: again,
+ * before anything else is judged. */
+bool windows_deliver(struct pipeline *pipeline, int64_t until_ns);
 
 #endif
