@@ -16,8 +16,15 @@
 
 #include "agent/base/cleanup.h"
 
+/* A turn that takes longer than this keeps others waiting. */
+#define AWAY_LEAST_NS (50 * NS_PER_MS)
+
 struct loop {
 	uv_loop_t uv;
+	uv_check_t woken; /* after the poll */
+	uv_prepare_t waits; /* before the next one */
+	int64_t woken_ns; /* when the poll returned; 0: it has not yet */
+	int64_t away_ns; /* see loop_away_ns() */
 };
 
 struct loop_timer {
@@ -39,6 +46,38 @@ struct loop_signal {
 	void *arg;
 };
 
+static void loop_on_woken(uv_check_t *handle)
+{
+	struct loop *loop = handle->data;
+	loop->woken_ns = (int64_t)uv_now(&loop->uv) * NS_PER_MS;
+}
+
+static void loop_on_waits(uv_prepare_t *handle)
+{
+	struct loop *loop = handle->data;
+	const int64_t busy_ns = (int64_t)uv_hrtime() - loop->woken_ns;
+	if (loop->woken_ns > 0 && busy_ns > AWAY_LEAST_NS)
+		loop->away_ns += busy_ns;
+	loop->woken_ns = 0;
+}
+
+/* They keep no loop alive. */
+static void loop_watch_turns(struct loop *loop)
+{
+	uv_check_init(&loop->uv, &loop->woken);
+	uv_prepare_init(&loop->uv, &loop->waits);
+	loop->woken.data = loop->waits.data = loop;
+	uv_check_start(&loop->woken, loop_on_woken);
+	uv_prepare_start(&loop->waits, loop_on_waits);
+	uv_unref((uv_handle_t *)&loop->woken);
+	uv_unref((uv_handle_t *)&loop->waits);
+}
+
+int64_t loop_away_ns(const struct loop *loop)
+{
+	return loop->away_ns;
+}
+
 int loop_new(struct loop **ret)
 {
 	struct loop *l = rw_calloc(1, sizeof(*l));
@@ -47,6 +86,7 @@ int loop_new(struct loop **ret)
 		free(l);
 		return r; /* libuv's codes are negative errnos on Unix */
 	}
+	loop_watch_turns(l);
 	*ret = l;
 	return 0;
 }
@@ -65,6 +105,8 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
+	uv_close((uv_handle_t *)&loop->woken, NULL);
+	uv_close((uv_handle_t *)&loop->waits, NULL);
 	uv_walk(&loop->uv, refuse_unfreed, NULL);
 	/* Releases what is closing and waits for the work of pool threads. */
 	uv_run(&loop->uv, UV_RUN_DEFAULT);

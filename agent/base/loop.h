@@ -24,6 +24,12 @@ int loop_run(struct loop *loop); /* until loop_stop() or nothing is left */
 void loop_stop(struct loop *loop);
 mono_t loop_now(struct loop *loop); /* the turn's time, CLOCK_MONOTONIC */
 
+/*
+ * loop_away_ns - how long, since the loop began, its own callbacks kept everything else waiting:
+ * the sum of all turns above 50 ms. What became late meanwhile is not late because of its peer.
+ */
+int64_t loop_away_ns(const struct loop *loop);
+
 /* Timers fire at or after the time, ms grain, never early by more than 1 ms. Created stopped. */
 typedef void loop_timer_fn(void *arg);
 struct loop_timer *loop_timer_new(struct loop *loop, loop_timer_fn *fn, void *arg);

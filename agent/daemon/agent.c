@@ -53,6 +53,7 @@
 #define TICK_NS NS_PER_S
 #define DOUBT_NS (180 * NS_PER_S) /* until retention has looked at the clock that was set */
 #define AWAY_NS (10 * NS_PER_S) /* a shorter silence of our own is no event */
+#define AWAY_TOLD_NS NS_PER_S /* of our own work between two ticks: worth a line in the log */
 /* Closed incidents stay in memory that long; the database keeps them. */
 #define FORGET_NS (24 * 3600 * NS_PER_S)
 
@@ -219,6 +220,18 @@ static void retry_socket(struct agent *agent, mono_t now)
 	start_socket(agent);
 }
 
+/* The agent's own work kept everything waiting: that is told as such, and of no switch. */
+static void watch_loop(struct agent *agent, mono_t now)
+{
+	const int64_t away_ns = loop_away_ns(agent->loop);
+	if (away_ns - agent->away_ns >= AWAY_TOLD_NS)
+		complain(&agent->busy_complaint, now, LOG_WARN_, "agent",
+			"the agent was busy with its own work for %.1f s: polls of that time are "
+			"late because of it, not because of the switches",
+			(double)(away_ns - agent->away_ns) / (double)NS_PER_S);
+	agent->away_ns = away_ns;
+}
+
 static void agent_on_tick(void *arg)
 {
 	struct agent *a = arg;
@@ -239,6 +252,7 @@ static void agent_on_tick(void *arg)
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
 	watch_memory(a, now);
+	watch_loop(a, mono);
 	late_store_tick(a);
 	retry_socket(a, mono);
 	watch_names(a);

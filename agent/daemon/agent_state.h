@@ -62,6 +62,8 @@ struct agent {
 	int store_stage; /* as the service manager knows it */
 	mono_t socket_retry;
 	struct complaint socket_complaint;
+	struct complaint busy_complaint;
+	int64_t away_ns; /* of the loop, at the last tick */
 	bool started; /* agent_start was written, so agent_stop will be too */
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */

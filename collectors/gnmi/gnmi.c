@@ -470,7 +470,7 @@ static void gnmi_session_start(struct gnmi_target *target)
 	if (machine->failures == 0)
 		gnmi_secrets_expiry(target);
 	/* gRPC's own limit of a connection comes first, and it has a reason */
-	loop_timer_start(machine->deadline, machine->device->gnmi->timeout_ns + NS_PER_S, 0);
+	target_limit(machine, machine->device->gnmi->timeout_ns + NS_PER_S);
 }
 
 static void gnmi_on_timer(void *arg)

@@ -286,7 +286,7 @@ void snmp_poll_begin(struct snmp_target *target)
 	target->machine.state.interval_ns = target_interval_ns(&target->machine);
 	target->restarted = false;
 	target->trouble = NULL;
-	loop_timer_start(target->machine.deadline, snmp_walk_deadline_ns(target), 0);
+	target_limit(&target->machine, snmp_walk_deadline_ns(target));
 	ask_head(target);
 }
 

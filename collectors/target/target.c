@@ -40,6 +40,22 @@ static int target_profile_check(const struct target_machine *machine, struct err
 	return 0;
 }
 
+void target_limit(struct target_machine *machine, int64_t limit_ns)
+{
+	machine->away_ns = loop_away_ns(machine->loop);
+	loop_timer_start(machine->deadline, limit_ns, 0);
+}
+
+static void target_on_deadline(void *arg)
+{
+	struct target_machine *machine = arg;
+	const int64_t away_ns = loop_away_ns(machine->loop) - machine->away_ns;
+	if (away_ns > 0)
+		target_limit(machine, away_ns);
+	else
+		machine->hooks->deadline(machine->owner);
+}
+
 int target_init(struct target_machine *machine, const struct target_hooks *hooks, void *owner,
 	const struct target_setup *setup, struct err *e)
 {
@@ -62,7 +78,7 @@ int target_init(struct target_machine *machine, const struct target_hooks *hooks
 		hash_bytes(machine->name, strlen(machine->name), (uint64_t)wall_now().ns) |
 		1; /* xorshift never leaves 0 */
 	machine->timer = loop_timer_new(setup->loop, hooks->due, owner);
-	machine->deadline = loop_timer_new(setup->loop, hooks->deadline, owner);
+	machine->deadline = loop_timer_new(setup->loop, target_on_deadline, machine);
 	machine->set = profile_set_get(setup->config, e);
 	if (!machine->set)
 		return -EINVAL;

@@ -39,7 +39,8 @@ struct target_machine {
 	struct profile_set *set;
 	const struct profile *profile; /* NULL before the device was identified */
 	struct loop_timer *timer; /* next poll or next try */
-	struct loop_timer *deadline; /* of the poll or call under way */
+	struct loop_timer *deadline; /* of the poll or call under way: target_limit() */
+	int64_t away_ns; /* loop_away_ns() when it was set */
 	unsigned failures; /* sessions lost in a row */
 	uint64_t random; /* state of target_jittered() */
 	const struct target_hooks *hooks;
@@ -73,6 +74,10 @@ int64_t target_jittered(struct target_machine *machine, int64_t ns);
 /* target_backoff_ns - the pause after @failures in a row: one interval each, at most three, within
  * the bounds of the hooks. A short outage must not become a long one. */
 int64_t target_backoff_ns(const struct target_hooks *hooks, unsigned failures, int64_t interval_ns);
+
+/* target_limit - the poll or call under way has @limit_ns from now on. Time in which the agent
+ * itself was busy with something else does not count: the device may have answered long ago. */
+void target_limit(struct target_machine *machine, int64_t limit_ns);
 
 /* target_lost_for - the session ends; the state becomes BACKOFF, and the next try is set. */
 void target_lost_for(struct target_machine *machine, const struct reason *reason);

@@ -1,4 +1,5 @@
-/* target: the pause between tries, the jitter, and the size of a buffer cell. */
+/* target: the pause between tries, the jitter, secrets, and a deadline that passes while the agent
+ * is busy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,8 @@
 #include <cmocka.h>
 #include "agent/base/locked.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/loop.h"
 #include "collectors/target/target.h"
 
 static void test_backoff(void **state)
@@ -66,12 +69,67 @@ static void test_secrets(void **state)
 	target_secret_wipe(&text);
 }
 
+#define LIMIT_NS (20 * NS_PER_MS)
+#define STALL_NS (400 * NS_PER_MS)
+
+struct poll {
+	struct loop *loop;
+	mono_t began, ended;
+};
+
+static void on_poll_late(void *arg)
+{
+	struct poll *p = arg;
+	p->ended = mono_now();
+	loop_stop(p->loop);
+}
+
+/* The agent does something else for so long. */
+static void on_stall(void *arg)
+{
+	const int64_t until_ns = mono_now().ns + STALL_NS;
+	while (mono_now().ns < until_ns)
+		continue;
+	(void)arg;
+}
+
+/* A deadline that passes while the agent itself is busy is no reason to blame the device: it gets
+ * the time that the agent took. */
+static void test_own_stall(void **state)
+{
+	static const struct target_hooks hooks = {.protocol = "snmp", .deadline = on_poll_late};
+	struct poll poll = {0};
+	struct config config = {0};
+	const struct config_device device = {.name = "leaf1"};
+	struct target_machine machine;
+	struct err e = {0};
+	assert_int_equal(loop_new(&poll.loop), 0);
+	const struct target_setup setup = {.loop = poll.loop,
+		.device = &device,
+		.config = &config,
+		.sink = &(struct sink){0},
+		.host = "127.0.0.1",
+		.port = 161};
+	assert_int_equal(target_init(&machine, &hooks, &poll, &setup, &e), 0);
+	struct loop_timer *stall = loop_timer_new(poll.loop, on_stall, NULL);
+	poll.began = mono_now();
+	target_limit(&machine, LIMIT_NS);
+	loop_timer_start(stall, NS_PER_MS, 0);
+	loop_run(poll.loop);
+	assert_true(loop_away_ns(poll.loop) >= STALL_NS);
+	assert_true(poll.ended.ns - poll.began.ns >= 2 * STALL_NS);
+	loop_timer_free(stall);
+	target_done(&machine);
+	loop_free(poll.loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_backoff),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_own_stall),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
