@@ -20,8 +20,9 @@ bool correlate_near(const struct fabric *fabric, unsigned near, const struct inc
 const struct fabric_port *correlate_port(
 	const struct fabric *fabric, const struct incident *incident);
 
-/* explains - true if @cause_of_it suppresses @other: were it true, @other would follow from it. For
- * two different causes never both ways; of two with the same cause the ledger picks one. */
+/* explains - for tests; explain.h looks many up at once. True if @cause_of_it suppresses @other:
+ * were it true, @other would follow from it. For two different causes never both ways; of two with
+ * the same cause the ledger picks one. */
 bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
 	const struct incident *other);
 

@@ -112,8 +112,8 @@ void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
  * incidents say lies in the future happened now. */
 void ledger_rewind(struct ledger *ledger, int64_t t_ns);
 
-/* ledger_compared - how many pairs of incidents were compared so far to find what explains what:
- * the measure of its work that no machine's load changes. */
+/* ledger_compared - for tests: how many pairs of incidents were compared so far to find what
+ * explains what: the measure of its work that no machine's load changes. */
 uint64_t ledger_compared(const struct ledger *ledger);
 
 /* ledger_incidents - all that reached OPEN, worst first; returns how many. Lent until the next
