@@ -22,7 +22,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -34,6 +33,8 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "interop"))
 from peers import Unavailable, build, version  # noqa: E402
+sys.path.insert(0, str(HERE.parent))
+from ports import free_port  # noqa: E402
 
 FOR = float(os.environ.get("FOR", "15"))
 LEAVES = 40
@@ -86,12 +87,6 @@ def cpu(pid):
 
 def rss_mb(pid):
     return int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path("/proc/%d/status" % pid).read_text()).group(1)) / 1024
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def percentile(v, share):

@@ -7,6 +7,7 @@ import email, email.header, email.policy, hashlib, hmac, http.server, json, os, 
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Live, check, main, wait_for
+from ports import free_port
 
 SECRET = "a secret of the test"
 RETRY_S = 2
@@ -110,12 +111,6 @@ def smtp(got):
         c.close()
 
     return serve
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Alertmanager:

@@ -6,6 +6,7 @@ import ctypes, errno, os, re, shutil, signal, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Failed, Live, check, sanitized as is_sanitized, wait_for
+from ports import free_port
 
 WEB_TOKEN = "5ad7c0e19b44f0237e6611d8a90bd2f3"
 # What net-snmp keeps: one copy a session, and what is left of the messages that it sent. Ours is one a target, in locked memory.
@@ -136,12 +137,6 @@ def configure(lab, port):
     check(files, "no community_file in %s" % lab.config)
     with open(files[0] if files[0].startswith("/") else os.path.join(lab.dir, files[0])) as f:
         return f.read().strip()
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def log(lab):

@@ -22,7 +22,9 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from peers import Unavailable, build, go, go_run, version  # noqa: E402
+from ports import free_port  # noqa: E402
 
 BASE = 1234567890123
 TABLE = "".join("%s\t/interfaces/interface[name=Ethernet1]/state/counters/%s\tuint\t%s\n" % (target, leaf, value)
@@ -73,12 +75,6 @@ def asked_for():
     except OSError:
         return False
     return any(b"interop" in w for w in words[1:])
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class World:

@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import Limit  # noqa: E402
+from ports import free_port  # noqa: E402
 
 ROCEWATCH = sys.argv[1]
 DEADLINE = 60
@@ -89,10 +90,7 @@ class Switch(threading.Thread):
 class Agent:
     def __init__(self, directory):
         self.dir = pathlib.Path(directory)
-        probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        probe.bind(("127.0.0.1", 0))
-        self.port = probe.getsockname()[1]
-        probe.close()
+        self.port = free_port()
         self.config = self.dir / "rocewatch.yaml"
         user = subprocess.run(["id", "-un"], capture_output=True, text=True).stdout.strip()
         self.config.write_text(CONFIG % {"dir": directory, "port": self.port, "user": user})

@@ -2,10 +2,11 @@
 """test_prometheus.py BUILDDIR SOURCEDIR - Debian's prometheus scrapes the web server over recorded cases and evaluates the shipped rules: the
 alerts of a PFC storm fire with the incident's headline, the others do not; of two jobs the one that is slow is named. Every panel of the shipped
 dashboard is queried as Grafana would. 77: prometheus is not installed here."""
-import json, os, re, shutil, socket, subprocess, sys, tempfile, time, urllib.parse, urllib.request
+import json, os, re, shutil, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from patience import Limit  # noqa: E402
+from ports import free_port  # noqa: E402
 
 BUILD, SOURCE = map(os.path.realpath, sys.argv[1:3])
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
@@ -28,12 +29,6 @@ def wait_for(what, condition):
             return value
         time.sleep(0.2)
     raise SystemExit("FAILED: %s: not after %s" % (what, limit))
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def get(url):

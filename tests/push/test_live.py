@@ -11,7 +11,6 @@ import io
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import Limit  # noqa: E402
+from ports import free_port  # noqa: E402
 
 import otlp as O
 
@@ -45,12 +45,6 @@ push:
 
 def fail(text):
     raise SystemExit("test_live: " + text)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def certificates(directory):

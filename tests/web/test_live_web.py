@@ -1,10 +1,11 @@
 """The agent and the web server it starts, on a live lab: health, frames that move on, a server that is killed
 comes back, tokens by SIGHUP, and no server is left behind by an agent that is killed. test_live_web.py BUILD"""
-import contextlib, http.client, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading
+import contextlib, http.client, json, os, shutil, signal, subprocess, sys, tempfile, threading
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "..", "fabric")]
 from live_lab import Failed, Live, check, wait_for
+from ports import free_port
 
 TOKEN = "a-token-of-thirty-two-characters"
 
@@ -15,9 +16,7 @@ class Site:
         self.lab = Live(build, os.path.join(directory, "lab"), "pfc-storm", face="sonic-gnmi", at="15s")
         self.lab.start()
         wait_for("the lab", lambda: os.path.exists(self.lab.config) and "serving" in open(self.lab.dir + ".lab.log").read(), 60)
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port = free_port()
         with open(self.lab.config) as f:
             self.config = f.read()
         self.tokens = os.path.join(directory, "tokens")

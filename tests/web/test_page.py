@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The web page in a real browser: pure functions, 64 x 64 made-up switches, hostile names, a server that hangs or is gone, a recorded case and a live lab behind `rocewatch web`.
 Usage: test_page.py BUILD_DIRECTORY. Exit 77: no browser here."""
-import json, os, re, shutil, signal, socket, sqlite3, subprocess, sys, tempfile, time
+import json, os, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fabric"))
 from browser import Browser, Failed, binaries, check, need_selenium
@@ -11,6 +11,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 import live_lab  # noqa: E402
 from made_up import Fabric  # noqa: E402
 from page_server import PageServer  # noqa: E402
+from ports import free_port  # noqa: E402
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 WEB = os.path.join(SOURCE, "web")
@@ -18,12 +19,6 @@ PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "d
 READY = "document.querySelector('main').dataset.shown === (location.hash.replace(/^#\\/?/, '').split(/[/?]/)[0] || 'overview') + ' ready' && document.querySelector('main h1') && !/Loading \\.\\.\\.|Waiting for/.test(document.querySelector('main').innerText)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 figures = []
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Web:

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -23,18 +22,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", ".."))
 import samples_db
 from patience import Limit, stretched
+from ports import free_port
 VENDORS = ["generic", "sonic", "eos", "nxos", "cumulus", "onyx", "junos", "dell-os9", "dell-os10", "comware"]
 VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9", "cumulus-old": "cumulus", "cumulus-5.9": "cumulus", "cumulus-no-cell": "cumulus", "junos-old": "junos"}  # after one change of the configuration
 ALL = VENDORS + list(VARIANTS)
 # Values in buffer cells of which `profile test` by address knows no size.
 UNTOLD = {"dell-os9": {"cfg.pg_headroom_bytes"}, "cumulus-no-cell": {"pg.shared_watermark_bytes", "queue.depth_bytes", "queue.watermark_bytes", "pool.watermark_bytes"}}
 DELL_CELL = 208  # declared in the configuration: no object of that vendor tells it
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def until(seconds, probe):
