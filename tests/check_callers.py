@@ -12,14 +12,19 @@ import sys
 
 SAID = re.compile(r"\bfor[\s*]+(the[\s*]+)?(tests|docs)\b", re.IGNORECASE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+MADE = pathlib.Path("made")
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 
 
 def source_of(source, build, name):
-    """The source of an object file, NAME/CMakeFiles/TARGET.dir/FILE.c.o; None: it is not of this tree, or gone."""
+    """The source of an object file, NAME/CMakeFiles/TARGET.dir/FILE.c.o; None: it is not of this tree, or gone. MADE: the build wrote it."""
     found = re.match(r"(.*?)/?CMakeFiles/[^/]+\.dir/(.*)\.o$", str(pathlib.Path(name).relative_to(build)))
     path = found and pathlib.Path(found[1]) / found[2]
-    return path if path and (source / path).is_file() else None
+    if path and (source / path).is_file():
+        return path
+    if path and (build / str(path).replace("__", "..")).is_file():
+        return MADE
+    return None
 
 
 def read_symbols(source, build):
@@ -40,7 +45,7 @@ def read_symbols(source, build):
         of_product = path.parts[0] != "tests"
         if words[-2] == "U":
             needed[words[-1]] = needed.get(words[-1], False) or of_product
-        elif words[-2] == "T" and of_product and words[-1] != "main":
+        elif words[-2] == "T" and of_product and path != MADE and words[-1] != "main":
             functions[words[-1]] = path
     return functions, needed
 
