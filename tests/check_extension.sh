@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 
-"$build/rocewatch" replay "$source/tests/golden/replay/reset" --db "$work/a.db" >/dev/null 2>&1 || [ -s "$work/a.db" ]
+"$build/rocewatch" replay "$build/tests/golden/cases/replay/reset" --db "$work/a.db" >/dev/null 2>&1 || [ -s "$work/a.db" ]
 views="samples rates ports links devices incidents findings recommendations config_history flows flow_hosts events silences alerts bursts"
 for view in $views; do
 	"$build/rocewatch" --db "$work/a.db" query sql "SELECT * FROM $view" --format csv >"$work/ours"

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-BUILD, SOURCE = (os.path.abspath(p) for p in sys.argv[1:3])
-ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
+BUILD, SOURCE, CASES = (os.path.abspath(p) for p in sys.argv[1:4])  # CASES: the inputs of golden cases
+ONLY = sys.argv[4] if len(sys.argv) > 4 else ""
 PROGRAM, MANUAL = BUILD + "/rocewatch", BUILD + "/agent/manual/rocewatch-manual"
 wrong = []
 
@@ -57,7 +57,7 @@ def make_world():
     captures = sorted(f for f in os.listdir("two.case") if f.endswith(".pcap"))
     shutil.copy("two.case/" + captures[0], "spine.pcap")
     shutil.copy("storm.yaml", "rocewatch.yaml")
-    golden = SOURCE + "/tests/golden/"
+    golden = CASES + "/"
     shutil.copy(golden + "import/leaf/leaf-01.json", "config_db.json")
     for source in ["nccl_nodes/node-00%d.txt" % n for n in range(1, 6)] + ["nccl_log/job.log", "ethtool_mlx5/before.txt", "ethtool_mlx5/after.txt"]:
         shutil.copy(golden + "hosts/" + source, ".")

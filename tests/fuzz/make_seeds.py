@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Inputs for the fuzz targets that have none in corpus/: small captures with a known truth, scripts of chance, requests, datagrams,
-stored records, and small databases. make_seeds.py FOLDER ROCEWATCH writes FOLDER/<target>/; the same bytes each time, but for the
-databases and records, which ROCEWATCH makes of recorded cases."""
+stored records, and small databases. make_seeds.py FOLDER ROCEWATCH CASES writes FOLDER/<target>/; the same bytes each time, but for
+the databases and records, which ROCEWATCH makes of CASES, the inputs of golden cases."""
 import json
 import os
 import random
@@ -250,9 +250,8 @@ REQUESTS = [{'cmd': 'status'}, {'cmd': 'ack', 'id': 'k3v7q2ab', 'note': 'x'}, {'
 	{'cmd': 'tune_accept', 'id': 'a'}, {'cmd': 'tune_verified', 'id': 'a', 'verified': {}}]
 
 
-def stored(program, folders):
+def stored(program, golden, folders):
 	"""Databases of recorded cases, and the records in them."""
-	golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'golden')
 	requests = list(REQUESTS)
 	with tempfile.TemporaryDirectory(prefix='rw-seeds-') as work:
 		for case in ('pause_storm/two_priorities', 'tune/ecn-late', 'tune/pool'):
@@ -411,7 +410,7 @@ def main():
 	gnmi_ports(folders['gnmi_feed'])
 	gnmi_objects(folders['gnmi_feed'])
 	printed(folders['printed'])
-	stored(os.path.abspath(sys.argv[2]), folders)
+	stored(os.path.abspath(sys.argv[2]), sys.argv[3], folders)
 	return 0
 
 

@@ -1,8 +1,9 @@
-# run.cmake - one golden case: run it, compare what it says with the answer in the case's folder.
+# run.cmake - one golden case: run it, compare what it says with its answer.
 #
-#   cmake -DRUNNER=command|import|replay|story|analyze -DPROGRAM=rocewatch -DCASE=folder -DTMP=folder [-DUPDATE=ON] -P run.cmake
+#   cmake -DRUNNER=command|import|replay|story|analyze -DPROGRAM=rocewatch -DCASE=folder -DANSWERS=folder -DTMP=folder [-DUPDATE=ON] -P run.cmake
 #
-# RUNNER says how the case is run: golden_run_<RUNNER>() below sets `got`. UPDATE=ON rewrites the answer instead of comparing it.
+# CASE holds the inputs, ANSWERS the answer. RUNNER says how the case is run: golden_run_<RUNNER>() below sets `got`. UPDATE=ON
+# rewrites the answer instead of comparing it.
 cmake_minimum_required(VERSION 3.25)
 
 # A test must not see the site's configuration.
@@ -126,16 +127,22 @@ macro(golden_run_analyze)
 	endif()
 endmacro()
 
+if(NOT IS_DIRECTORY ${CASE})
+	message(FATAL_ERROR "this case has no inputs yet: build the target golden_inputs. If it has none then, no generator makes it: ${CASE}")
+endif()
 cmake_language(CALL golden_run_${RUNNER})
 
 if(UPDATE)
-	file(WRITE ${CASE}/${answer} "${got}")
+	file(WRITE ${ANSWERS}/${answer} "${got}")
 	return()
 endif()
-file(READ ${CASE}/${answer} expected)
+if(NOT EXISTS ${ANSWERS}/${answer})
+	message(FATAL_ERROR "nobody answers this case: build its golden_..._update, and review ${ANSWERS}/${answer}")
+endif()
+file(READ ${ANSWERS}/${answer} expected)
 if(NOT got STREQUAL expected)
 	get_filename_component(name ${CASE} NAME)
 	set(file ${TMP}/${name}-${word}.got)
 	file(WRITE ${file} "${got}")
-	message(FATAL_ERROR "another answer than expected: diff ${CASE}/${answer} ${file}\n--- got\n${got}")
+	message(FATAL_ERROR "another answer than expected: diff ${ANSWERS}/${answer} ${file}\n--- got\n${got}")
 endif()

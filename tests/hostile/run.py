@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""run.py ROCEWATCH [CASE...] - databases in which every name and text was written by an attacker, asked every command in every format.
+"""run.py ROCEWATCH CASES [CASE...] - databases in which every name and text was written by an attacker, asked every command in every format.
 
-A recorded case is replayed into a database; then names of ports, texts and the strings inside stored documents get a tail of
+A recorded case of CASES (the inputs of golden cases) is replayed into a database; then names of ports, texts and the strings inside stored documents get a tail of
 terminal sequences, 8-bit controls, overrides of text direction, line breaks and markup, and a head that a spreadsheet would run.
 Whatever a command prints on stdout or stderr must be text that does nothing: lines of our own making, UTF-8, no controls; json
 that parses, csv without formulas, html and markdown without foreign markup, page for monitoring without foreign lines."""
 import csv, io, json, os, re, sqlite3, subprocess, sys, tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-GOLDEN = os.path.join(HERE, "..", "golden")
 CASES = {"pause": "pause_storm/spread", "tune": "tune/ecn-late", "skew": "replay/skew"}
 TAIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202e\u2066\u200b\x7f\r\nFORGED: line\n<script>x</script>|`id`$(id);reload"
 HEAD = "=1+1|'x'"
@@ -253,7 +251,7 @@ def mcp(faults, program, folder, db):
 
 def case(program, folder, name, source):
     db = os.path.join(folder, name + ".db")
-    p = run(program, folder, ["replay", "--from", os.path.join(GOLDEN, source), "--db", db, "--format", "json"])
+    p = run(program, folder, ["replay", "--from", os.path.join(os.path.abspath(sys.argv[2]), source), "--db", db, "--format", "json"])
     if p.returncode != 0:
         sys.exit("replay of %s: %s" % (source, p.stderr.decode()))
     run(program, folder, ["tune", "review", "--db", db])
@@ -290,7 +288,7 @@ def case(program, folder, name, source):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    names = sys.argv[2:] or ["tune"]
+    names = sys.argv[3:] or ["tune"]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="rw-hostile-") as folder:
         for name in names:

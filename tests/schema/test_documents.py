@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_documents.py ROCEWATCH LIST_COMMANDS - every command that writes JSON, on recorded cases, on a database without samples and on one that an
+"""test_documents.py ROCEWATCH LIST_COMMANDS CASES - every command that writes JSON, on recorded cases, on a database without samples and on one that an
 agent writes: each document is what its schema in docs/schema says, and each line of `--format jsonl` stands in the document or is it.
 
 The commands come from the program's own table. One without a schema or without a run here fails; so does a schema that describes nothing. A
@@ -12,9 +12,9 @@ sys.path.insert(0, os.path.dirname(HERE))
 from patience import Limit  # noqa: E402
 import schemas as schema_files  # noqa: E402
 
-GOLDEN = os.path.join(HERE, "..", "golden")
+GOLDEN = os.path.realpath(sys.argv[3])
 PROFILES = os.path.join(HERE, "..", "..", "config", "profiles")
-# Cases: `lab record` of a scenario, or a folder of tests/golden.
+# Cases: `lab record` of a scenario, or a folder of CASES, the inputs of golden cases.
 RECORDED = {
     "healthy": "healthy --for 4m",
     "storm": "pfc-storm --for 6m",

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""test_reports.py BUILD - the html that leaves the house by mail: each report, the card of an incident, a tuning sheet. None runs a script or
+"""test_reports.py BUILD CASES - the html that leaves the house by mail: each report, the card of an incident, a tuning sheet. None runs a script or
 asks anybody for anything, and Chromium shows each in 600 pixels without scrolling sideways, light and dark, with letters that can be read."""
 import json, os, re, subprocess, sys, tempfile
 
 import browser
 from browser import check
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-GOLDEN = os.path.join(HERE, "..", "golden")
+GOLDEN = os.path.abspath(sys.argv[2])  # the inputs of golden cases
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
 
 # What is wider than the page, and text whose contrast with the ground behind it is below 3.

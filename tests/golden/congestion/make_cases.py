@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""make_cases - writes fabric.yaml and samples.tsv of the cases of congestion and lossless_loss, as an engineer would record them: few metrics, rates held
-for as long as the case lasts, counters that start anywhere. A case is a function; run it here, then golden_analyzers_update, and read the diff."""
+"""make_cases FOLDER - writes fabric.yaml and samples.tsv of the cases of congestion and lossless_loss, as an engineer would record them: few metrics, rates held
+for as long as the case lasts, counters that start anywhere. A case is a function; build golden_analyzers_update and golden_inputs_update, and read the
+diff."""
 import os
+import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import inputs
+
 G = 1_000_000_000
 
 
 class Case:
     def __init__(self, analyzer, name, title, step=5, length=40):
-        self.dir = os.path.join(HERE, "..", analyzer, name)
+        self.case = f"{analyzer}/{name}"
         self.title, self.step, self.length = title, step, length
         self.devices, self.links, self.more, self.series = [], [], [], []
 
@@ -34,10 +38,9 @@ class Case:
         self.series.append((where, priority, metric, value, None, window))
 
     def write(self):
-        os.makedirs(self.dir, exist_ok=True)
-        with open(os.path.join(self.dir, "fabric.yaml"), "w") as f:
+        with inputs.create(self.case, "fabric.yaml") as f:
             f.write("\n".join([f"# {self.title}", "fabric: golden", "devices:", *self.devices, "links:", *self.links, *self.more]) + "\n")
-        with open(os.path.join(self.dir, "samples.tsv"), "w") as f:
+        with inputs.create(self.case, "samples.tsv") as f:
             f.write(f"# {self.title}\n# time_s\tdevice\tport\tpriority\tmetric\tvalue\n")
             for t in range(0, self.length + 1, self.step):
                 for where, priority, metric, start, per_s, last in self.series:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""make_nic_cases - cases of congestion with counters of NICs beside those of switches. Sums that findings quote are rates times the 15 s of a window:
-they can be checked by hand. Run it, then golden_analyzers_update, and read the diff."""
+"""make_nic_cases FOLDER - cases of congestion with counters of NICs beside those of switches. Sums that findings quote are rates times the 15 s of a window:
+they can be checked by hand. After a change: golden_analyzers_update and golden_inputs_update, and read the diff."""
 import os
 
-from make_cases import Case, G, LOSSLESS, load, two_leaves
+from make_cases import Case, G, LOSSLESS, inputs, load, two_leaves
 
 CNP = 200      # CNPs a second that a receiver sends
 
@@ -160,11 +160,8 @@ def nic_stranger_rail():
 
 def beside(of, name, title, rows):
     """The case @of with counters of NICs beside it; rows: function of the time, a row is (where, priority, metric, value)."""
-    golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-    source, target = os.path.join(golden, of), os.path.join(golden, os.path.dirname(of), name)
-    os.makedirs(target, exist_ok=True)
     for file in ("fabric.yaml", "samples.tsv"):
-        lines = open(os.path.join(source, file)).read().splitlines()
+        lines = open(inputs.path(of, file)).read().splitlines()
         if lines[0].startswith("# time_s"):
             lines.insert(0, "")
         lines[0] = f"# as {os.path.basename(of)}: {title}"
@@ -173,7 +170,7 @@ def beside(of, name, title, rows):
             for where, priority, metric, value in rows(float(t)):
                 device, _, port = where.partition(":")
                 lines.append(f"{t}\t{device}\t{port}\t{priority}\t{metric}\t{value}")
-        with open(os.path.join(target, file), "w") as f:
+        with inputs.create(f"{os.path.dirname(of)}/{name}", file) as f:
             f.write("\n".join(lines) + "\n")
 
 
@@ -193,7 +190,7 @@ if __name__ == "__main__":
         case = make()
         case.write()
         if hasattr(case, "raw"):
-            with open(f"{case.dir}/samples.tsv", "a") as f:
+            with open(inputs.path(case.case, "samples.tsv"), "a") as f:
                 for t, where, metric, value in sorted(case.raw):
                     device, _, port = where.partition(":")
                     f.write(f"{t}\t{device}\t{port}\t-\t{metric}\t{value}\n")

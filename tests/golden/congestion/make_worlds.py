@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""make_worlds - writes the cases in which a class is not plain DCQCN over PFC behind a static hash: the same traffic, another world. The title says what
-must come out and how that was worked out. Run it here, then golden_analyzers_update, and read the diff."""
-import os
-
-from make_cases import G, LOSSLESS, Case, load, paused_fabric, settings, two_leaves
+"""make_worlds FOLDER - writes the cases in which a class is not plain DCQCN over PFC behind a static hash: the same traffic, another world. The title says what
+must come out and how that was worked out. After a change: golden_analyzers_update and golden_inputs_update, and read
+the diff."""
+from make_cases import G, LOSSLESS, Case, inputs, load, paused_fabric, settings, two_leaves
 
 UPLINKS = [f"leaf1:Ethernet{n}" for n in (49, 50, 51, 52)]
 LINE = 400 * G / 8  # bytes per second
@@ -62,7 +61,7 @@ def one_port():
             for qp in range(8):
                 octets = int(0.3 * LINE * 60 / 8)
                 flows.append(f"{t}\t{t + 60}\tleaf1\tEthernet{port}\t1\t10.3.0.{host + 1}\t10.7.0.{host + 1}\t49152\t0x{0x100 * host + qp:x}\t{octets // 4200}\t{octets}\t0")
-    with open(os.path.join(c.dir, "flows.tsv"), "w") as f:
+    with inputs.create(c.case, "flows.tsv") as f:
         f.write("# 48 queue pairs, one source port\n" + "\n".join(flows) + "\n")
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""make_cases - texts as nccl-tests, NCCL, ethtool and sysfs print them (formats of NVIDIA/nccl-tests src/common.cu, NCCL 2.20 logs, ethtool 5.x and
-Linux 6.x drivers mlx5 and bnxt), with figures that can be checked by hand: the rates stand in the calls below. Run it, then golden_hosts_update."""
-import os,random
-R = os.path.join(os.path.dirname(os.path.abspath(__file__)), '')
+"""make_cases FOLDER - texts as nccl-tests, NCCL, ethtool and sysfs print them (formats of NVIDIA/nccl-tests src/common.cu, NCCL 2.20 logs, ethtool 5.x and
+Linux 6.x drivers mlx5 and bnxt), with figures that can be checked by hand: the rates stand in the calls below. After a change:
+golden_hosts_update and golden_inputs_update."""
+import os,random,sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import inputs
 H='''# nThread 1 nGpus 8 minBytes 536870912 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
 #
 # Using devices
@@ -27,7 +29,7 @@ def table(peak,wrong=0):
     o+=f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}\n# Avg bus bandwidth    : {peak*0.95:g} \n#\n"
     return o
 def w(path,text):
-    open(R+path,'w').write(text)
+    with inputs.create(*('hosts/'+path).rsplit('/',1)) as f: f.write(text)
 nodes={'node-001':470.1,'node-002':468.8,'node-003':471.5,'node-004':418.0,'node-005':469.2}
 for n,p in nodes.items(): w(f'nccl_nodes/{n}.txt',H+ranks([n])+table(p))
 w('nccl_nodes/command.txt','import nccl-tests node-001.txt node-002.txt node-003.txt node-004.txt node-005.txt\n')

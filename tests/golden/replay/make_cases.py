@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the inputs of the replay cases: fabric.yaml and samples.tsv of each folder. The answers (expected.txt) are rocewatch's own and
-are reviewed in the diff: cmake --build BUILD --target golden_replay_update. Deterministic: running it again changes nothing."""
+"""make_cases FOLDER - writes the inputs of the replay cases: fabric.yaml and samples.tsv of each. The answers (expected.txt) are rocewatch's own and
+are reviewed in the diff: cmake --build BUILD --target golden_replay_update."""
 import os
 import random
 import struct
+import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import inputs
+
 RATE = 400e9 / 8
 FABRIC = """fabric: pod-a
 devices:
@@ -27,8 +30,7 @@ cost: { usd_per_gpu_hour: 30 }
 
 
 def write(case, name, text):
-    os.makedirs(os.path.join(HERE, case), exist_ok=True)
-    with open(os.path.join(HERE, case, name), "w") as f:
+    with inputs.create("replay/" + case, name) as f:
         f.write(text)
 
 
@@ -65,9 +67,9 @@ def case(name, what, rows, extra=""):
     write(name, "samples.tsv", f"# {what}\n" + "\n".join(rows) + "\n")
 
 
-def packets(path, flows, begin, end):
+def packets(name, flows, begin, end):
     """RoCEv2 RDMA WRITE ONLY packets, three per flow and second; enough of the headers to be read, ICRC left zero."""
-    with open(path, "wb") as f:
+    with inputs.create("replay/captured", name, "wb") as f:
         f.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 1))
         for t in range(begin, end):
             for part in range(3):
@@ -111,10 +113,9 @@ def main():
     write("captured", "capture.yaml", "capture:\n"
           "  - { name: up49, interface: mirror0, port: \"leaf1:Ethernet49\", direction: out, sampling: 6000000 }\n"
           "  - { name: up50, interface: mirror1, port: \"leaf1:Ethernet50\", direction: out, sampling: 6000000 }\n")
-    folder = os.path.join(HERE, "captured")
-    packets(os.path.join(folder, "capture-up49.pcap"), [((10, 1, 0, 1), (10, 2, 0, 1), 49152, 0x1A2F),
-                                                          ((10, 1, 0, 1), (10, 2, 0, 1), 49153, 0x1A31)], 1, 420)
-    packets(os.path.join(folder, "capture-up50.pcap"), [], 1, 1)
+    packets("capture-up49.pcap", [((10, 1, 0, 1), (10, 2, 0, 1), 49152, 0x1A2F),
+                                  ((10, 1, 0, 1), (10, 2, 0, 1), 49153, 0x1A31)], 1, 420)
+    packets("capture-up50.pcap", [], 1, 1)
 
 
 main()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""check.py ROCEWATCH [--update] - `report spine-imbalance` and the card of an incident in every form, held against the files beside this
+"""check.py ROCEWATCH CASES [--update] - `report spine-imbalance` and the card of an incident in every form, held against the files beside this
 one; that all forms tell the same story and the same price; and what a report does for cron: --check, --only-problems, --only-changes, --out
-and the comparison with earlier ranges. Two recorded cases: one with packets, one whose fault begins at 5 and ends at 20 minutes.
+and the comparison with earlier ranges. Two recorded cases of CASES, the inputs of golden cases: one with packets, one whose fault begins at 5 and ends at 20 minutes.
 --update rewrites the files: read the diff before you commit it."""
 import json, os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-REPLAY = os.path.join(HERE, "..", "replay")
+REPLAY = os.path.join(sys.argv[2], "replay")
 FORMS = {"table": "txt", "md": "md", "html": "html", "json": "json", "csv": "csv"}
 ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 

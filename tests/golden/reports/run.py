@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""run.py ROCEWATCH - what must hold of every report about a shift, a day, pause, links and thresholds, in every format, on databases of which
-much is missing: an empty one, one with a gap, one that keeps minutes only. The recorded cases are those of the detectors."""
+"""run.py ROCEWATCH CASES - what must hold of every report about a shift, a day, pause, links and thresholds, in every format, on databases of which
+much is missing: an empty one, one with a gap, one that keeps minutes only. CASES holds the inputs of golden cases: those of the
+detectors are asked."""
 import csv, html.parser, io, json, os, re, shutil, sqlite3, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "schema"))
+CASES = os.path.realpath(sys.argv[2])
 import schemas  # noqa: E402
 
 REPORTS = ["pause", "links", "daily", "handover", "tuning"]
@@ -56,14 +58,14 @@ class Asked:
         return p.stdout
 
     def replay(self, case, name):
-        self.run("replay", "--from", os.path.join(HERE, "..", case), "--db", name)
+        self.run("replay", "--from", os.path.join(CASES, case), "--db", name)
         return name
 
     def samples(self, name, begin, rows):
         """A case of one link, from rows of (time, device, port, priority, metric, value)."""
         folder = os.path.join(self.directory, name)
         os.mkdir(folder)
-        shutil.copy(os.path.join(HERE, "..", "pause_storm", "healthy", "fabric.yaml"), folder)
+        shutil.copy(os.path.join(CASES, "pause_storm", "healthy", "fabric.yaml"), folder)
         with open(os.path.join(folder, "samples.tsv"), "w") as f:
             f.write("# time_s\tdevice\tport\tpriority\tmetric\tvalue\n")
             for t, *rest in rows:

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the recorded cases in this folder: one leaf, four hosts, two uplinks, as an engineer would record them over 25 minutes, one poll in 20 s.
-Run it after a change here, then the target golden_tune_update, and review the diff."""
+"""make_cases FOLDER - writes the recorded cases of tune: one leaf, four hosts, two uplinks, as an engineer would record them over 25 minutes, one poll
+in 20 s. After a change here: the targets golden_tune_update and golden_inputs_update, and review the diff."""
 import os
+import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import inputs
+
 STEP, LENGTH = 20, 1500
 HOSTS = ["Ethernet1", "Ethernet2", "Ethernet3", "Ethernet4"]
 UPLINKS = ["Ethernet5", "Ethernet6"]
@@ -70,17 +73,16 @@ class Case:
         self.counter(f"pfc.{direction}_pause_ns", share * 1e9, ports)
 
     def write(self):
-        folder = os.path.join(HERE, self.name)
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "fabric.yaml"), "w") as f:
+        case = "tune/" + self.name
+        with inputs.create(case, "fabric.yaml") as f:
             f.write(self.fabric)
-        with open(os.path.join(folder, "samples.tsv"), "w") as f:
+        with inputs.create(case, "samples.tsv") as f:
             f.write("# time_s device port priority metric value flags window_s; written by make_cases.py\n")
             for t, port, priority, metric, value, window in sorted(self.rows, key=lambda r: (r[0], r[1], r[3])):
                 f.write("\t".join([str(t), "leaf1", port, priority, metric, str(value)] + (["", window] if window else [])) + "\n")
-        with open(os.path.join(folder, "case.txt"), "w") as f:
+        with inputs.create(case, "case.txt") as f:
             f.write(".\n")
-        with open(os.path.join(folder, "commands.txt"), "w") as f:
+        with inputs.create(case, "commands.txt") as f:
             f.write(self.command + "\n")
 
 
@@ -153,14 +155,26 @@ c.pause(0, PORTS)
 c.pause(0, direction="rx")
 c.write()
 
+def pool_taken(case):
+    late(case)
+    case.settings(kmin=8000000, kmax=12000000)
+    case.watermark("queue.watermark_bytes", 3000000, UPLINKS)
+    case.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
+    for n in range(0, LENGTH // STEP + 1, 3):
+        case.rows.append((n * STEP, "pool:ingress_lossless", "-", "pool.watermark_bytes", 13500000, "60"))
+    case.command = TABLE
+
+
 c = Case("pool-taken", "The same, and the shared pool is all but full: alpha cannot go up, so marks come earlier, on a wide ramp.")
-late(c)
-c.settings(kmin=8000000, kmax=12000000)
-c.watermark("queue.watermark_bytes", 3000000, UPLINKS)
-c.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
-for n in range(0, LENGTH // STEP + 1, 3):
-    c.rows.append((n * STEP, "pool:ingress_lossless", "-", "pool.watermark_bytes", 13500000, "60"))
-c.command = TABLE
+pool_taken(c)
+c.write()
+
+c = Case("sixth-vendor", "The fabric of ecn-late, with a folder of profiles: a vendor that only this folder knows is rendered.", more="profile_dir: profiles\n")
+pool_taken(c)
+c.command += """
+tune render y2nnaoke --vendor foonos
+tune render y2nnaoke --vendor foonos --undo
+tune render y2nnaoke --vendor barnos"""
 c.write()
 
 DECLARED = """thresholds:
