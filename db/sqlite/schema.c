@@ -144,7 +144,7 @@ static int schema_refuse(const char *path, sqlite3_int64 version, int known, str
 			"knows up to %d); use that version, or name another file",
 			path, (long long)version, known);
 	return err_set(e, -EINVAL,
-		"%s says that it has schema version %lld, which no rocewatch has written: it was "
+		"%s says that it has schema version %lld, which no release wrote: it was "
 		"changed by something else; put a backup in its place, or name another file",
 		path, (long long)version);
 }
@@ -173,8 +173,8 @@ static int schema_check_kinds(sqlite3 *db, const char *path, struct err *e)
 	if (rc != SQLITE_ROW)
 		return sqlite_fail(e, db, rc, "read", path);
 	return err_set(e, -EINVAL,
-		"%s was changed by another program: it has a %s where rocewatch has the table "
-		"'%s' only; ask who gave you the file, or name another one with --db or store.path",
+		"%s was changed by another program: it has a %s in place of the table "
+		"'%s'; ask who gave you the file, or name another one with --db or store.path",
 		path, (const char *)sqlite3_column_text(st, 1),
 		(const char *)sqlite3_column_text(st, 0));
 }
@@ -198,7 +198,7 @@ static int schema_check_known(
 	}
 	if (app == SCHEMA_DEVELOPMENT_ID)
 		return err_set(e, -EINVAL,
-			"%s was written by a rocewatch from before its first release, which this "
+			"%s was written by a version before the first release, which this "
 			"program cannot read; rename it, and 'rocewatch agent' or 'rocewatch "
 			"replay --db' makes a new one, or name another file",
 			path);

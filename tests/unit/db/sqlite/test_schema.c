@@ -378,7 +378,7 @@ static void every_table_is_known(void **state)
 			"CREATE TRIGGER probe AFTER DELETE ON %s BEGIN SELECT 1; END", name);
 		world_exec(&w, make);
 		if (db_history_open(w.path, &history, &e) != -EINVAL ||
-			!strstr(e.text, "has a trigger where rocewatch has the table"))
+			!strstr(e.text, "has a trigger in place of the table"))
 			fail_msg("table %s: %s", name, e.text);
 		world_exec(&w, "DROP TRIGGER probe");
 		n++;
@@ -416,7 +416,7 @@ static void view_in_place_of_a_table(void **state)
 	world_exec(&w,
 		"DROP TABLE incident; CREATE VIEW Incident AS SELECT "
 		"hex(randomblob(400000000)) AS json, 'open' AS state");
-	expect_changed(&w, "has a view where rocewatch has the table 'incident' only");
+	expect_changed(&w, "has a view in place of the table 'incident'");
 	world_done(&w);
 }
 
@@ -427,7 +427,7 @@ static void virtual_table_in_place_of_a_table(void **state)
 	world_init(&w);
 	make_store(&w);
 	world_exec(&w, "DROP TABLE event; CREATE VIRTUAL TABLE event USING fts5(text)");
-	expect_changed(&w, "has a virtual table where rocewatch has the table 'event' only");
+	expect_changed(&w, "has a virtual table in place of the table 'event'");
 	world_done(&w);
 }
 
