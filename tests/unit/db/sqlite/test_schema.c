@@ -306,10 +306,10 @@ static void unknown_is_refused(void **state)
 		{"PRAGMA user_version=0", "schema version 0,", "put a backup in its place"},
 		{"PRAGMA user_version=-1", "schema version -1,", "put a backup in its place"},
 		/* from before the first release, whatever its version: also 1 */
-		{"PRAGMA application_id=1383023479", "from before its first release",
+		{"PRAGMA application_id=1383023479", "version before the first release",
 			"rename it, and 'rocewatch agent'"},
 		{"PRAGMA application_id=1383023479; PRAGMA user_version=9",
-			"from before its first release", "rename it, and 'rocewatch agent'"},
+			"version before the first release", "rename it, and 'rocewatch agent'"},
 		{"PRAGMA application_id=7", "of another program", "name another file"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
