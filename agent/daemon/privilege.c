@@ -345,8 +345,11 @@ void privilege_lend(bool raw, bool netns)
 		capng_update(act, CAPNG_INHERITABLE | CAPNG_AMBIENT, lent_caps[k]);
 	}
 	/* what is not lent is missing there, and the capture says so */
-	capng_apply(CAPNG_SELECT_CAPS);
-	capng_apply(CAPNG_SELECT_AMBIENT);
+	const int inheritable = capng_apply(CAPNG_SELECT_CAPS);
+	const int ambient = capng_apply(CAPNG_SELECT_AMBIENT);
+	if (inheritable != 0 || ambient != 0)
+		log_warn("privilege", "the rights that the next process inherits cannot be set: %s",
+			strerror(errno));
 }
 
 int privilege_end(const char *user, struct err *e)
@@ -356,7 +359,8 @@ int privilege_end(const char *user, struct err *e)
 	if (geteuid() == 0 && next_user(&wanted, &next, e) < 0)
 		return -EPERM;
 	if (next) {
-		capng_get_caps_process();
+		if (capng_get_caps_process() != 0)
+			return err_set(e, -EPERM, "cannot read the capabilities of this process");
 		capng_clear(CAPNG_SELECT_BOTH);
 		if (capng_change_id((int)next->pw_uid, (int)next->pw_gid,
 			    CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_AMBIENT) != 0)
