@@ -19,48 +19,98 @@ as_root() {
 	fi
 }
 
-# packages_missing FILE... - those of the lists that are not installed, on one line.
+# packages_known - the archive's lists are here: what they do not name is not to be had.
+packages_known() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
+
+# packages_missing FILE... - what has to be installed of the lists, on one line; "?NAME" for what the archive has not, and need not have.
+#
+# A line of a list is one thing that is needed: a package, or several that serve in its place, the best first, between '|'; '?' behind them:
+# left out where the archive has none of them. '#' begins a comment.
 packages_missing() {
-	local package
-	# The subject of each line is its first word; '#' begins a comment.
-	while read -r package _; do
-		case $package in '' | '#'*) continue ;; esac
-		[ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null)" = 'install ok installed' ] || printf '%s ' "$package"
-	done < <(cat "$@")
+	local line name installed=' ' offered=' ' chosen optional
+	local -a lines names
+	mapfile -t lines < <(sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$@")
+	mapfile -t names < <(printf '%s\n' "${lines[@]}" | tr -d '?' | tr '|' '\n' | tr -d ' \t')
+	installed+=$(dpkg-query -W -f='${Package} ${db:Status-Abbrev}\n' "${names[@]}" 2>/dev/null | awk '$2 == "ii" { printf "%s ", $1 }') || true
+	packages_known && offered+=$(apt-cache policy "${names[@]}" 2>/dev/null |
+		awk '/^[^ ]/ { sub(/:$/, "", $1); name = $1 } $1 == "Candidate:" && $2 != "(none)" { printf "%s ", name }')
+	for line in "${lines[@]}"; do
+		optional= chosen=
+		case $line in *'?') optional=1 line=${line%'?'} ;; esac
+		for name in ${line//'|'/ }; do
+			[[ $installed != *" $name "* ]] || continue 2
+			if [[ $offered == *" $name "* ]]; then
+				chosen=$name
+				break
+			fi
+		done
+		read -r name _ <<<"$line"
+		if [ -n "$chosen" ]; then
+			printf '%s ' "$chosen"
+		elif [ -n "$optional" ] && packages_known; then
+			printf '?%s ' "$name"
+		else
+			printf '%s ' "$name" # apt-get says what is wrong with it
+		fi
+	done
 }
 
-# need_packages FILE... - install what is missing of the lists from the Debian archive; nothing at all when nothing is missing.
+# The packages of need_packages that this archive does not have, on one line; for the last words of a script.
+packages_left_out=
+
+# packages_split WORD... - the words of packages_missing: sets packages_wanted and packages_left_out.
+packages_split() {
+	local word
+	packages_wanted= packages_left_out=
+	for word; do
+		case $word in
+		'?'*) packages_left_out+=" ${word#?}" ;;
+		*) packages_wanted+=" $word" ;;
+		esac
+	done
+}
+
+# need_packages FILE... - install what is missing of the lists from the archive of this Debian or Ubuntu; nothing at all when nothing is
+# missing. What the archive need not have and has not is told, and is in packages_left_out afterwards. Elsewhere nothing is installed.
 # Daemons that come with it (snmpd, Prometheus, ClickHouse ...) are neither started nor enabled: the lab runs its own in namespaces.
 need_packages() {
-	local missing policy=/usr/sbin/policy-rc.d made=
-	command -v dpkg-query >/dev/null || die "this is not a Debian system: install by hand what $* lists, then build with cmake"
-	missing=$(packages_missing "$@")
-	[ -n "$missing" ] || return 0
-	say "installing from the Debian archive: $missing"
-	as_root true || die "needs root or sudo to install packages: $missing"
-	if [ ! -e $policy ]; then
-		printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
-		as_root chmod 755 $policy
-		made=1
+	local policy=/usr/sbin/policy-rc.d made='' log status=0
+	if ! command -v dpkg-query >/dev/null; then
+		say "no Debian and no Ubuntu: nothing is installed here; docs/platforms.md names the packages for Rocky Linux, cmake says what is missing"
+		return 0
 	fi
-	local ok=1
-	# shellcheck disable=SC2086 # a list of words
-	as_root env DEBIAN_FRONTEND=noninteractive sh -c \
-		'apt-get -qq update && apt-get -qq -y --no-install-recommends install "$@"' apt $missing >"${TMPDIR:-/tmp}/rocewatch-apt.$$" 2>&1 || ok=
-	[ -z "$made" ] || as_root rm -f $policy
-	if [ -z "$ok" ]; then
-		tail -n 5 "${TMPDIR:-/tmp}/rocewatch-apt.$$" >&2
-		rm -f "${TMPDIR:-/tmp}/rocewatch-apt.$$"
-		die "apt-get could not install: $missing"
+	# shellcheck disable=SC2046 # a list of words
+	packages_split $(packages_missing "$@")
+	if [ -n "$packages_wanted" ]; then
+		as_root true || die "needs root or sudo to install packages:$packages_wanted"
+		log=$(mktemp)
+		as_root apt-get -qq update >"$log" 2>&1 || true # an archive that is not reached may still have left its lists here
+		# shellcheck disable=SC2046 # a list of words
+		packages_split $(packages_missing "$@")
+		say "installing from the archive:$packages_wanted"
+		if [ ! -e $policy ]; then
+			printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+			as_root chmod 755 $policy
+			made=1
+		fi
+		# shellcheck disable=SC2086 # a list of words
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $packages_wanted >>"$log" 2>&1 || status=$?
+		[ -z "$made" ] || as_root rm -f $policy
+		[ $status = 0 ] || tail -n 5 "$log" >&2
+		rm -f "$log"
+		[ $status = 0 ] || die "apt-get could not install:$packages_wanted"
 	fi
-	rm -f "${TMPDIR:-/tmp}/rocewatch-apt.$$"
+	[ -z "$packages_left_out" ] || say "not in the archive of $(system_name), left out:$packages_left_out"
 	local daemon
 	for daemon in snmpd lldpd prometheus prometheus-alertmanager clickhouse-server victoria-metrics; do
-		case " $missing" in
+		case "$packages_wanted " in
 		*" $daemon "*) [ ! -d /run/systemd/system ] || as_root systemctl -q disable $daemon 2>/dev/null || true ;;
 		esac
 	done
 }
+
+# system_name - as people call it: "Debian GNU/Linux 12 (bookworm)".
+system_name() { sed -n 's/^PRETTY_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' /etc/os-release 2>/dev/null || uname -s; }
 
 # use_compiler_cache - what was compiled once, in this or another checkout, is not compiled again: ccache, where it is installed. Paths
 # below the root of the tree do not count, so that a clone beside this one finds everything.
