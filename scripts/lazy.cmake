@@ -3,7 +3,8 @@
 # rw_lazy_calls(name library HEADERS header... CALLS function...) - lazy/<name>_calls.h in the build tree: it includes the headers and
 # makes each function's name stand for a pointer of the same type. lazy/<name>_calls.c has the table and <name>_calls_load(). Sets
 # RW_LAZY_<name> to the path of the source. `library` is the shared library that the linker would take.
-set(RW_LAZY_LIBRARIES "")
+set(RW_LAZY_LIBRARIES "") # the files
+set(RW_LAZY_SONAMES "") # their names, as the loader asks for them
 function(rw_lazy_calls name library)
 	cmake_parse_arguments(LAZY "" "" "HEADERS;CALLS" ${ARGN})
 	execute_process(COMMAND ${CMAKE_READELF} -d ${library} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
@@ -64,4 +65,5 @@ int ${name}_calls_load(struct err *e)
 	file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/lazy/${name}_calls.c CONTENT "@CONTENT@" @ONLY)
 	set(RW_LAZY_${name} ${CMAKE_BINARY_DIR}/lazy/${name}_calls.c PARENT_SCOPE)
 	set(RW_LAZY_LIBRARIES ${RW_LAZY_LIBRARIES} ${library} PARENT_SCOPE)
+	set(RW_LAZY_SONAMES ${RW_LAZY_SONAMES} ${soname} PARENT_SCOPE)
 endfunction()

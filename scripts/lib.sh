@@ -20,7 +20,8 @@ as_root() {
 }
 
 # packages_known - the archive's lists are here: what they do not name is not to be had.
-packages_known() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
+APT_LISTS=/var/lib/apt/lists
+packages_known() { compgen -G "$APT_LISTS/*_Packages*" >/dev/null; }
 
 # packages_missing FILE... - what has to be installed of the lists, on one line; "?NAME" for what the archive has not, and need not have.
 #
