@@ -416,7 +416,7 @@ static int agent_load_libraries(struct err *e)
 	return grpc_io_prepare(e);
 }
 
-/* Before the first thread: the wall around files is not theirs otherwise. */
+/* Before the first thread, whose wall around files it would not be, and before the loop. */
 static int agent_close_files(const struct agent *agent, struct err *e)
 {
 	rw_cleanup(sandbox_paths_done) struct sandbox_paths paths = {0};
@@ -426,7 +426,10 @@ static int agent_close_files(const struct agent *agent, struct err *e)
 	if (rc < 0)
 		return rc;
 	sandbox_of_agent(agent->config, agent->options->config_path, &paths);
-	return sandbox_files(SANDBOX_AGENT, &paths, e);
+	rc = sandbox_files(SANDBOX_AGENT, &paths, e);
+	if (rc < 0)
+		return rc;
+	return sandbox_no_rings(e);
 }
 
 /* After the last step that needs rights. */

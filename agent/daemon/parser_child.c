@@ -672,8 +672,9 @@ int parser_child_run(int fd)
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	child_limits();
+	struct err e = {0};
 	struct parser_child *child = rw_calloc(1, sizeof(*child));
-	if (loop_new(&child->loop) < 0) {
+	if (sandbox_no_rings(&e) < 0 || loop_new(&child->loop) < 0) {
 		free(child);
 		return 1;
 	}

@@ -67,6 +67,14 @@ void sandbox_paths_done(struct sandbox_paths *paths);
 int sandbox_self(struct err *e);
 
 /*
+ * sandbox_no_rings - from now on this thread and what it starts make no io_uring (ENOSYS): before
+ * loop_new() in a process that sandbox_calls() will close. libuv from 1.45 on makes one for each
+ * loop, and ends the process when the ring does not answer behind the wall; and what is asked for
+ * by a ring passes no filter. 0 or negative errno.
+ */
+int sandbox_no_rings(struct err *e);
+
+/*
  * sandbox_files - the second wall, for the calling thread and the threads that it starts from now
  * on: so before there are others. A PARSER gets no file at all, whatever @paths holds (NULL is
  * fine). From then on agent/base/outside.h knows words for what is hidden. 0 (also where the kernel

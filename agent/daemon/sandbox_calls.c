@@ -277,6 +277,9 @@ static int calls_fill(scmp_filter_ctx filter, unsigned kind, const struct sandbo
 	}
 	if (rc == 0 && kind != P)
 		rc = calls_add(filter, SCMP_ACT_ERRNO(ENOSYS), "clone3");
+	/* a parser that the agent starts asks in its libraries, and goes on without */
+	if (rc == 0 && kind == A)
+		rc = calls_add(filter, SCMP_ACT_ERRNO(ENOSYS), "io_uring_setup");
 	if (rc == 0 && kind == A && paths && paths->netns)
 		rc = calls_add(filter, SCMP_ACT_ALLOW, "setns");
 #if RW_SANITIZED
@@ -300,6 +303,17 @@ static int calls_load(
 	return seccomp_load(filter);
 }
 
+static int calls_said(int rc, struct err *e)
+{
+	if (rc < 0)
+		return err_set(e, rc,
+			"the filter of system calls cannot be set (seccomp: %s); a unit or a "
+			"container around it has to allow the call seccomp, or start the agent "
+			"with --no-sandbox",
+			strerror(-rc));
+	return 0;
+}
+
 int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
 	enum sandbox_refusal refusal, struct err *e)
 {
@@ -313,13 +327,7 @@ int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
 		return err_set(e, -ENOMEM, "seccomp: no filter");
 	const int rc = calls_load(filter, kind, paths);
 	seccomp_release(filter);
-	if (rc < 0)
-		return err_set(e, rc,
-			"the filter of system calls cannot be set (seccomp: %s); a unit or a "
-			"container around it has to allow the call seccomp, or start the agent "
-			"with --no-sandbox",
-			strerror(-rc));
-	return 0;
+	return calls_said(rc, e);
 }
 
 int sandbox_calls(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e)
@@ -329,6 +337,18 @@ int sandbox_calls(enum sandbox_kind kind, const struct sandbox_paths *paths, str
 #else
 	return sandbox_calls_as(kind, paths, SANDBOX_NAME_AND_END, e);
 #endif
+}
+
+int sandbox_no_rings(struct err *e)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	if (!filter)
+		return err_set(e, -ENOMEM, "seccomp: no filter");
+	int rc = calls_add(filter, SCMP_ACT_ERRNO(ENOSYS), "io_uring_setup");
+	if (rc == 0)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	return calls_said(rc, e);
 }
 
 /* ---- the table, for people ----------------------------------------------- */

@@ -282,6 +282,33 @@ static void a_refused_call_is_named_in_test_builds(void **state)
 		fail_msg("%s", text);
 }
 
+static bool makes_no_ring(const void *arg)
+{
+	errno = 0;
+	return syscall(SYS_io_uring_setup, 1, page) < 0 && errno == ENOSYS && getpid() > 0 &&
+		access("/", R_OK) == 0;
+}
+
+static void a_library_that_asks_for_a_ring_goes_on_without(void **state)
+{
+	struct err e = {0};
+	fflush(NULL);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		if (sandbox_no_rings(&e) < 0)
+			_exit(CODE_NOT_ENTERED);
+		if (!makes_no_ring(NULL))
+			_exit(CODE_BAD);
+		/* what the agent starts is behind the agent's wall, also where a refusal ends it */
+		if (sandbox_calls_as(SANDBOX_AGENT, NULL, SANDBOX_NAME_AND_END, &e) < 0)
+			_exit(CODE_NOT_ENTERED);
+		if (!makes_no_ring(NULL))
+			_exit(CODE_BAD);
+		_exit(CODE_GOOD);
+	}
+	assert_int_equal(ended(pid), CODE_GOOD);
+}
+
 /* ---- files --------------------------------------------------------------- */
 
 struct place {
@@ -411,6 +438,7 @@ int main(void)
 		cmocka_unit_test(network_namespaces_are_open_to_who_asks),
 		cmocka_unit_test(what_is_needed_works),
 		cmocka_unit_test(a_refused_call_is_named_in_test_builds),
+		cmocka_unit_test(a_library_that_asks_for_a_ring_goes_on_without),
 		cmocka_unit_test_setup_teardown(
 			files_are_those_that_were_named, place_setup, place_teardown),
 		cmocka_unit_test_setup_teardown(
