@@ -135,7 +135,8 @@ build_preset() {
 		die "cmake --preset $preset failed"
 	fi
 	if ! cmake --build --preset "$preset" -j "$(nproc)" ${1:+--target "$@"} >"$log" 2>&1; then
-		grep -vE '^\[[0-9]+/[0-9]+\]' "$log" >&2 || cat "$log" >&2
+		# gold says the second for each program that a newer clang's AddressSanitizer is in
+		grep -vE '^\[[0-9]+/[0-9]+\]|ld\.gold: warning: Cannot export local symbol' "$log" >&2 || cat "$log" >&2
 		rm -f "$log"
 		die "the $preset build failed"
 	fi

@@ -66,9 +66,10 @@ require_rights() {
 		echo "fabric: network namespaces are not permitted here (container without CAP_SYS_ADMIN?)" >&2
 		exit 77
 	fi
-	if ! ip -n "$probe" link add v0 type veth peer name v1 2>/dev/null; then
+	local said
+	if ! said=$(ip -n "$probe" link add v0 type veth peer name v1 2>&1); then
 		ip netns del "$probe"
-		echo "fabric: veth links are not permitted or not in this kernel" >&2
+		echo "fabric: veth links are not permitted or not in this kernel: $said" >&2
 		exit 77
 	fi
 	ip netns del "$probe"

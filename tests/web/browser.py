@@ -5,6 +5,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from patience import Limit  # noqa: E402
 
 SKIP = 77
+DYGRAPHS = os.environ.get("RW_DYGRAPHS", "/usr/share/javascript/dygraphs")  # the folder that the program was built with
 
 
 def need_selenium():
@@ -21,8 +22,8 @@ def need_selenium():
 def binaries():
     chromium = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
     driver = shutil.which("chromedriver") or next((p for p in ("/usr/lib/chromium/chromedriver", "/usr/lib/chromium-browser/chromedriver") if os.path.exists(p)), None)
-    if not chromium or not driver or not os.path.exists("/usr/share/javascript/dygraphs/dygraph.min.js"):
-        print("chromium, chromium-driver or libjs-dygraphs is not installed: not run")
+    if not chromium or not driver or not os.path.exists(DYGRAPHS + "/dygraph.min.js"):
+        print("chromium, chromium-driver or dygraphs is not installed: not run")
         sys.exit(SKIP)
     return chromium, driver
 

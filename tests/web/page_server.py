@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
-VENDOR = "/usr/share/javascript/dygraphs"
+VENDOR = os.environ.get("RW_DYGRAPHS", "/usr/share/javascript/dygraphs")
 
 
 class PageServer:
