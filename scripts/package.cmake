@@ -95,7 +95,7 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%global debug_package %{nil}
 # Directories of the system are its own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d /usr/lib/tmpfiles.d
 	/usr/libexec /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/man /usr/share/man/man1 /usr/share/man/man5
-	/usr/share/man/man7 /usr/share/man/man8)
+	/usr/share/man/man7 /usr/share/man/man8 /usr/share/zsh /usr/share/zsh/vendor-completions)
 
 # for package_stage.cmake
 set(CPACK_RW_SOURCE ${CMAKE_SOURCE_DIR})

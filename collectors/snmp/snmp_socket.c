@@ -25,6 +25,7 @@ struct socket_resolve {
 	struct snmp_socket *socket; /* NULL: it was freed meanwhile */
 	char *host;
 	uint16_t port;
+	int family; /* wanted */
 	struct sockaddr_storage addr;
 	socklen_t n_addr;
 	int rc; /* of getaddrinfo */
@@ -105,8 +106,10 @@ static int snmp_socket_connected(
 	return 0;
 }
 
-static int snmp_socket_lookup(
-	const char *host, uint16_t port, int flags, struct sockaddr_storage *ret, socklen_t *ret_n)
+/* The first address of @host, of @family (AF_UNSPEC: any) where it has one: a name often has both,
+ * and which comes first is the system's matter. */
+static int snmp_socket_lookup(const char *host, uint16_t port, int family, int flags,
+	struct sockaddr_storage *ret, socklen_t *ret_n)
 {
 	char service[8];
 	snprintf(service, sizeof(service), "%u", port);
@@ -115,8 +118,13 @@ static int snmp_socket_lookup(
 	int rc = getaddrinfo(host, service, &hints, &list);
 	if (rc != 0)
 		return rc;
-	memcpy(ret, list->ai_addr, list->ai_addrlen);
-	*ret_n = list->ai_addrlen;
+	const struct addrinfo *found = list;
+	while (found && family != AF_UNSPEC && found->ai_family != family)
+		found = found->ai_next;
+	if (!found)
+		found = list;
+	memcpy(ret, found->ai_addr, found->ai_addrlen);
+	*ret_n = found->ai_addrlen;
 	freeaddrinfo(list);
 	return 0;
 }
@@ -124,7 +132,7 @@ static int snmp_socket_lookup(
 static void resolve_work(void *arg)
 {
 	struct socket_resolve *r = arg;
-	r->rc = snmp_socket_lookup(r->host, r->port, 0, &r->addr, &r->n_addr);
+	r->rc = snmp_socket_lookup(r->host, r->port, r->family, 0, &r->addr, &r->n_addr);
 }
 
 static void resolve_done(void *arg)
@@ -153,11 +161,16 @@ int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 	socket->fd = -1;
 	if (socket->resolving)
 		return -EINPROGRESS;
-	if (snmp_socket_lookup(socket->host, socket->port, AI_NUMERICHOST, &addr, &n) == 0)
+	if (snmp_socket_lookup(socket->host, socket->port, AF_UNSPEC, AI_NUMERICHOST, &addr, &n) ==
+		0)
 		return snmp_socket_connected(socket, &addr, n, e);
 	struct socket_resolve *r = rw_calloc(1, sizeof(*r));
-	*r = (struct socket_resolve){
-		.socket = socket, .host = rw_strdup(socket->host), .port = socket->port};
+	*r = (struct socket_resolve){.socket = socket,
+		.host = rw_strdup(socket->host),
+		.port = socket->port,
+		.family = AF_UNSPEC};
+	if (socket->n_source)
+		r->family = socket->source.ss_family;
 	int rc = loop_work(socket->loop, resolve_work, resolve_done, r);
 	if (rc < 0) {
 		free(r->host);
@@ -184,7 +197,9 @@ int snmp_socket_new(struct loop *loop, const struct snmp_socket_options *options
 		s->netns = rw_strdup(netns);
 	snprintf(s->peer, sizeof(s->peer), "%s", options->host);
 	int rc = 0;
-	if (source && snmp_socket_lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
+	if (source &&
+		snmp_socket_lookup(
+			source, 0, AF_UNSPEC, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
 		rc = reason_err(e, -EINVAL, SNMP_SOURCE_WORD, source);
 	if (rc == 0 && netns)
 		rc = sockets_make_in_netns(s, e);

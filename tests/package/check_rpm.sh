@@ -20,7 +20,7 @@ for file in /usr/bin/rocewatch /usr/libexec/rocewatch/rocewatch-lab /usr/lib/roc
 	grep -qx "$file" <<<"$files" || fail "$file is not in it"
 done
 # directories are those of rocewatch only: two packages that own /usr/share/man differ in its rights some day
-odd=$(grep -vE '/rocewatch|/(nagios|icinga)/' <<<"$files" || true)
+odd=$(grep -vE '/_?rocewatch|/(nagios|icinga)/' <<<"$files" || true)
 [ -z "$odd" ] || fail "it owns what is not its own: $odd"
 ! grep -q '^/etc' <<<"$files" || fail "it brings a configuration: /etc is the site's"
 
