@@ -67,6 +67,12 @@ static inline const struct incident_record *incident_record_of(const struct inci
 	return (const struct incident_record *)incident;
 }
 
+/* Was it OVER in one of the latest judged windows? */
+static inline bool incident_record_recent(const struct incident_record *record)
+{
+	return weight_sum(&record->weight) > 0;
+}
+
 struct incident_record *incident_record_blank(void); /* nothing known yet; all numbers NAN */
 struct incident_record *incident_record_new(const struct finding *finding);
 void incident_record_free(struct incident_record *record); /* NULL is fine */

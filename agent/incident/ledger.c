@@ -19,6 +19,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "agent/incident/claims.h"
 #include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
@@ -405,12 +406,6 @@ static bool ledger_judge_cause(struct incident_record *record, const struct find
 
 /* ---- one fault, one incident --------------------------------------------- */
 
-/* Was it OVER in one of the latest judged windows? */
-static bool ledger_recently(const struct incident_record *record)
-{
-	return weight_sum(&record->weight) > 0;
-}
-
 /* List @other under @by's "also"; true when it was not listed yet. */
 static bool ledger_list_also(struct incident_record *by, const struct incident_record *other)
 {
@@ -434,7 +429,7 @@ static bool ledger_goes_on(const struct ledger *ledger, const struct incident_re
 	struct incident_record *const *others;
 	const size_t n = explain_pending(ledger->explain, record->i.cause, &others);
 	for (size_t k = 0; k < n; k++)
-		if (str_eq(others[k]->folded, record->i.id) && ledger_recently(others[k]))
+		if (str_eq(others[k]->folded, record->i.id) && incident_record_recent(others[k]))
 			return true;
 	return false;
 }
@@ -697,7 +692,7 @@ static void ledger_take_clear(
 	record->quiet += weight_share(finding);
 	if (record->i.state == INCIDENT_PENDING) {
 		record->i.raised = 0;
-		if (!ledger_recently(record)) {
+		if (!incident_record_recent(record)) {
 			slot_end(ledger, slot);
 			incident_record_free(record);
 		}
@@ -831,127 +826,20 @@ void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, d
 
 /* ---- what it costs ------------------------------------------------------- */
 
-/* An incident that may slow a job: the job's loss is shared among these. */
-struct claimant {
-	struct incident_record *record;
-	struct cost_job *job;
-};
-
-/* Does it take part of the loss now? */
-static bool ledger_claims(const struct incident_record *record)
-{
-	const bool seen_lately = record->i.state == INCIDENT_PENDING && ledger_recently(record);
-	if (record->i.state != INCIDENT_OPEN && !seen_lately)
-		return false;
-	if (record->i.parent || record->folded[0] || !cause_has(record->i.cause, CAUSE_MAY_COST))
-		return false;
-	return record->i.severity > SEV_INFO || record->cost.claim_ratio > 0;
-}
-
-/* A symptom says that a job is slow, not why, and names no host. It gets no part of a loss while an
- * incident with a real cause claims the same job. */
-static bool is_symptom(const struct incident_record *record)
-{
-	return cause_has(record->i.cause, CAUSE_IS_SYMPTOM) && !record->i.host;
-}
-
-static bool claimant_counts(const struct claimant *claimant)
-{
-	return claimant->job->fell && ledger_claims(claimant->record);
-}
-
-/* What those that claim a part of one job's loss have in common. */
-struct claims {
-	bool real_cause; /* one that is no symptom claims */
-	bool all_have_ratio;
-	double sum; /* of the claimed ratios */
-	size_t n;
-};
-
-static bool claimant_shares(const struct claimant *claimant, bool real_cause)
-{
-	return claimant_counts(claimant) && !(real_cause && is_symptom(claimant->record));
-}
-
-static struct claims claims_of(const struct claimant *claimants, size_t n)
-{
-	struct claims claims = {.all_have_ratio = true};
-	for (size_t k = 0; k < n; k++)
-		if (claimant_counts(&claimants[k]) && !is_symptom(claimants[k].record))
-			claims.real_cause = true;
-	for (size_t k = 0; k < n; k++) {
-		if (!claimant_shares(&claimants[k], claims.real_cause))
-			continue;
-		const double ratio = claimants[k].record->cost.claim_ratio;
-		claims.n++;
-		if (!(ratio > 0))
-			claims.all_have_ratio = false;
-		claims.sum += ratio;
-	}
-	return claims;
-}
-
-/* The part of its job's loss, 0 to 1, that belongs to @one. Where throughput did not fall there is
- * nothing to share. */
-static double ledger_share_of(const struct claims *claims, const struct claimant *one)
-{
-	/* 1. a symptom beside a real cause: nothing */
-	if (claims->real_cause && is_symptom(one->record))
-		return 0;
-
-	/* 2. no claim now: while it clears it keeps the share it had */
-	if (!ledger_claims(one->record)) {
-		const bool clearing = one->record->i.state == INCIDENT_CLEARING;
-		if (clearing && !isnan(one->job->share_ratio))
-			return one->job->share_ratio;
-		return 0;
-	}
-
-	/* 3. split by the claimed ratios when every claimant has one, else equally */
-	size_t others = claims->n;
-	if (claimant_shares(one, claims->real_cause))
-		others--;
-	if (!one->job->fell || others == 0)
-		return 1;
-	if (claims->all_have_ratio)
-		return one->record->cost.claim_ratio / claims->sum;
-	return 1.0 / (double)(others + 1);
-}
-
-static void ledger_take_rate(struct ledger *ledger, const struct job_rate *rate)
-{
-	struct claimant *claimants = rw_calloc(ledger->n_active + 1, sizeof(*claimants));
-	size_t n = 0;
-	for (size_t k = 0; k < ledger->n_active; k++) {
-		struct incident_record *r = ledger_active(ledger, k);
-		if (r->folded[0] || !cause_has(r->i.cause, CAUSE_MAY_COST) ||
-			!incident_record_concerns(r, ledger->fabric, rate->job))
-			continue;
-		struct cost_job *job = cost_measure(&r->cost, rate, r->i.first_ns);
-		if (job)
-			claimants[n++] = (struct claimant){r, job};
-	}
-	const struct claims claims = claims_of(claimants, n);
-	for (size_t k = 0; k < n; k++) {
-		const double share = ledger_share_of(&claims, &claimants[k]);
-		const bool stalled = claimants[k].record->i.severity == SEV_CRITICAL;
-		cost_count(claimants[k].job, rate, share, stalled);
-	}
-	free(claimants);
-}
-
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 {
 	if (n == 0)
 		return;
+	struct incident_record **records = rw_calloc(ledger->n_active + 1, sizeof(*records));
+	for (size_t k = 0; k < ledger->n_active; k++)
+		records[k] = ledger_active(ledger, k);
 	for (size_t k = 0; k < n; k++)
-		ledger_take_rate(ledger, &rates[k]);
+		claims_count(records, ledger->n_active, ledger->fabric, &rates[k]);
 	const int64_t to_ns = rates[0].from_ns + (int64_t)rates[0].n * rates[0].block_ns;
-	for (size_t k = 0; k < ledger->n_active; k++) {
-		struct incident_record *r = ledger_active(ledger, k);
-		if (cost_due(&r->cost, &rates[0]))
-			r->cost.to_ns = to_ns;
-	}
+	for (size_t k = 0; k < ledger->n_active; k++)
+		if (cost_due(&records[k]->cost, &rates[0]))
+			records[k]->cost.to_ns = to_ns;
+	free(records);
 }
 
 /* ---- reading ------------------------------------------------------------- */
