@@ -8,6 +8,9 @@
  *      ports SWITCH N    so many ports from now on
  *      restart SWITCH    sysUpTime and all counters begin again
  *      rename SWITCH     its port 1 gets a new name
+ *      pause SWITCH FIRST LAST RX TX
+ *                        from now on these ports are paused, and pause their neighbour, so many
+ *                        thousandths of the time (priority 3; asked by the profile "nxos")
  *      counts            prints how many polls each switch has answered, in one line
  *
  * It ends with its standard input. SNMP message: RFC 1157, RFC 3416, BER with definite lengths.
@@ -28,6 +31,7 @@
 #include <unistd.h>
 
 enum { OID_MAX = 20, ASKED_MAX = 128, ANSWER_MAX = 1400, HEAD_ROOM = 128, DATAGRAM_MAX = 65507 };
+enum { PAUSES_MAX = 8, PAUSED_PRIORITY = 3, PAUSE_FRAME_US = 50 };
 enum {
 	INTEGER = 2,
 	STRING = 4,
@@ -52,11 +56,19 @@ static const struct {
 	[ENDLESS] = {"endless", "its tables have no last row"},
 };
 
+struct pause {
+	uint32_t first, last; /* ports */
+	uint32_t rx, tx; /* thousandths of the time */
+	int64_t since_ns;
+};
+
 struct device {
 	int fd;
 	enum kind kind;
 	uint32_t ports, renamed;
 	int64_t boot_ns;
+	struct pause pauses[PAUSES_MAX];
+	size_t n_pauses;
 	uint64_t polls;
 	struct sockaddr_in asker; /* who gets garbage */
 };
@@ -64,24 +76,30 @@ static struct device *devices;
 static int n_devices;
 
 struct object {
-	uint32_t oid[12];
+	uint32_t oid[13];
 	uint8_t n;
 	uint8_t type;
 	bool table;
 	uint16_t column;
+	bool by_priority; /* a row is a port and PAUSED_PRIORITY */
 };
 /* In the order of their OIDs. */
 #define SCALAR(type, ...)                                                                          \
 	{                                                                                          \
-		{__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4, type, false, 0               \
+		{__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4, type, false, 0, false        \
 	}
 #define IF(type, column)                                                                           \
 	{                                                                                          \
-		{1, 3, 6, 1, 2, 1, 2, 2, 1, column}, 10, type, true, column                        \
+		{1, 3, 6, 1, 2, 1, 2, 2, 1, column}, 10, type, true, column, false                 \
 	}
 #define IFX(type, column)                                                                          \
 	{                                                                                          \
-		{1, 3, 6, 1, 2, 1, 31, 1, 1, 1, column}, 11, type, true, 100 + column              \
+		{1, 3, 6, 1, 2, 1, 31, 1, 1, 1, column}, 11, type, true, 100 + column, false       \
+	}
+#define PFC(table, type, column)                                                                   \
+	{                                                                                          \
+		{1, 3, 6, 1, 4, 1, 9, 9, 813, 1, table, 1, column}, 13, type, true,                \
+			200 + 10 * table + column, true                                            \
 	}
 static const struct object objects[] = {
 	SCALAR(STRING, 1, 3, 6, 1, 2, 1, 1, 1, 0), /* sysDescr */
@@ -94,6 +112,8 @@ static const struct object objects[] = {
 	IFX(C64, 6), IFX(C64, 7), IFX(C64, 8), IFX(C64, 9), IFX(C64, 10), IFX(C64, 11),
 	IFX(C64, 12), IFX(C64, 13), IFX(GAUGE, 15), IFX(STRING, 18), IFX(TICKS, 19),
 	SCALAR(TICKS, 1, 3, 6, 1, 2, 1, 31, 1, 5, 0), /* ifTableLastChange */
+	PFC(2, C64, 2), PFC(2, C64, 3), /* frames sent, received: CISCO-PFC-EXT-MIB */
+	PFC(4, C64, 2), PFC(4, C64, 3), /* us paused, pausing */
 };
 enum { OBJECTS = sizeof(objects) / sizeof(objects[0]), UPTIME = 2, IF_NUMBER = 4 };
 
@@ -175,10 +195,26 @@ static size_t name_bytes(const struct device *device, uint32_t port, uint8_t *to
 	return n;
 }
 
+/* For how long @port has been paused so far (@rx), or has paused its neighbour. */
+static uint64_t pause_us(const struct device *device, uint32_t port, bool rx)
+{
+	uint64_t us = 0;
+	for (size_t k = 0; k < device->n_pauses; k++) {
+		const struct pause *p = &device->pauses[k];
+		if (port >= p->first && port <= p->last)
+			us += (uint64_t)(now_ns() - p->since_ns) / 1000 * (rx ? p->rx : p->tx) /
+				1000;
+	}
+	return us;
+}
+
 static uint64_t number_of(const struct device *device, const struct object *object, uint32_t port)
 {
-	const uint64_t ms = (uint64_t)(now_ns() - device->boot_ns) / 1000000;
-	const uint64_t moved = ms * 1000 * (port % 97 + 1) + object->column;
+	uint64_t us = (uint64_t)(now_ns() - device->boot_ns) / 1000;
+	const bool out = object->column >= 110 && object->column <= 113;
+	if (out || (object->column >= 106 && object->column < 110))
+		us -= pause_us(device, port, out); /* nothing moves while it is paused */
+	const uint64_t moved = us / 1000 * 1000 * (port % 97 + 1) + object->column;
 	switch (object->column) {
 	case 1: return port;
 	case 3: return 6;
@@ -193,6 +229,10 @@ static uint64_t number_of(const struct device *device, const struct object *obje
 	case 115: return 400000;
 	case 106:
 	case 110: return moved * 1000;
+	case 222: return pause_us(device, port, false) / PAUSE_FRAME_US;
+	case 223: return pause_us(device, port, true) / PAUSE_FRAME_US;
+	case 242: return pause_us(device, port, true);
+	case 243: return pause_us(device, port, false);
 	default: return moved;
 	}
 }
@@ -221,6 +261,8 @@ static void put_value(struct out *out, const struct device *device, size_t k, ui
 	memcpy(oid, o->oid, sizeof(o->oid));
 	if (o->table)
 		oid[n++] = port;
+	if (o->by_priority)
+		oid[n++] = PAUSED_PRIORITY;
 	const size_t n_name = oid_bytes(name, oid, n);
 	if (!o->table)
 		n_value = scalar_bytes(device, k, value);
@@ -364,7 +406,12 @@ static uint32_t row_of(const struct device *device, const struct asked *asked, s
 		return exact && asked->n == o->n;
 	if (asked->n == o->n)
 		return exact ? 0 : 1;
-	const uint32_t row = asked->oid[o->n] + !exact;
+	bool behind = !exact;
+	if (o->by_priority && !exact)
+		behind = asked->n > o->n + 1u && asked->oid[o->n + 1] >= PAUSED_PRIORITY;
+	const uint32_t row = asked->oid[o->n] + behind;
+	if (row == 0 && !exact)
+		return 1;
 	return row <= last_port(device) ? row : 0;
 }
 
@@ -542,6 +589,16 @@ static void print_counts(void)
 	fflush(stdout);
 }
 
+static void device_pause(struct device *device, const char *line)
+{
+	struct pause p = {.since_ns = now_ns()};
+	if (device->n_pauses == PAUSES_MAX ||
+		sscanf(line, "pause %*d %u %u %u %u", &p.first, &p.last, &p.rx, &p.tx) != 4)
+		warnx("no such pause, or too many: %s", line);
+	else
+		device->pauses[device->n_pauses++] = p;
+}
+
 static void command(const char *line)
 {
 	char verb[16] = "";
@@ -557,6 +614,8 @@ static void command(const char *line)
 	struct device *d = &devices[which];
 	if (strcmp(verb, "ports") == 0)
 		d->ports = n;
+	else if (strcmp(verb, "pause") == 0)
+		device_pause(d, line);
 	else if (strcmp(verb, "restart") == 0)
 		d->boot_ns = now_ns();
 	else if (strcmp(verb, "rename") == 0)
