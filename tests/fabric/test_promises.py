@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Small promises, each on a recorded fault: nothing is predicted by a model that misses the present; one cause on eight switches is one incident;
-what was just written is read; a tree of pause says its range and what its signs mean; unknown is not 0; an empty secret is a mistake.
+an information hides no loss; what was just written is read; a tree of pause says its range and what its signs mean; unknown is not 0; an empty secret
+is a mistake.
 Usage: test_promises.py ROCEWATCH"""
 import json, os, re, subprocess, sys, tempfile
 
@@ -53,6 +54,20 @@ def headroom(work):
     expect(causes.count("headroom_small") == 1 and causes.count("ecn_late") <= 1, "one cause, many incidents: %s" % causes)
 
 
+def milder(work):
+    """The ports of this incast show little, and say so as an information; what the job loses is a warning of its own, with the money."""
+    case = os.path.join(work, "incast")
+    run("lab", "record", "incast", "--seed", "3", "--out", case)
+    told = doc("replay", "--from", case)["incidents"]
+    infos = [i["id"] for i in told if i["severity"] == "info"]
+    costly = [i for i in told if i["severity"] != "info" and i["usd_per_hour"]]
+    expect(infos, "the recording shows no information any more, this part proves nothing: %s" % [(i["cause"], i["severity"]) for i in told])
+    expect(costly, "a job loses more than half of its throughput: %s" % [(i["cause"], i["severity"], i["usd_per_hour"]) for i in told])
+    expect(0.5 < costly[0]["loss"][0]["loss_ratio"] < 0.65 and costly[0]["usd_per_hour"] > 400,
+           "loss %s, %s USD/h" % (costly[0]["loss"], costly[0]["usd_per_hour"]))
+    expect(not any(i["parent"] in infos for i in told if i["severity"] != "info"), "a warning is part of an information")
+
+
 def unknown(work):
     expect(doc("calc", "pause", "--speed", "400G")["paused_at_most_ratio"] is None, "calc pause: unknown is printed as 0")
     expect(doc("calc", "pause", "--speed", "400G", "--frames", "0")["paused_at_most_ratio"] == 0, "calc pause: 0 frames are 0")
@@ -68,7 +83,7 @@ def unknown(work):
 
 def main():
     with tempfile.TemporaryDirectory() as work:
-        for part in (storm, headroom, unknown):
+        for part in (storm, headroom, milder, unknown):
             part(work)
             print("ok  ", part.__name__)
 
