@@ -164,7 +164,12 @@ void loop_timer_start(struct loop_timer *timer, int64_t delay_ns, int64_t repeat
 {
 	/* The turn's time may be old when a callback worked long; a delay counts from now. */
 	uv_update_time(timer->uv.loop);
-	uv_timer_start(&timer->uv, loop_on_timer, ms_of(delay_ns), ms_of(repeat_ns));
+	/* Before 1.48 libuv runs a timer of 0 that starts itself again in the same turn, and again,
+	 * and nothing else until it ends. */
+	uint64_t delay_ms = ms_of(delay_ns);
+	if (delay_ms == 0)
+		delay_ms = 1;
+	uv_timer_start(&timer->uv, loop_on_timer, delay_ms, ms_of(repeat_ns));
 }
 
 void loop_timer_stop(struct loop_timer *timer)

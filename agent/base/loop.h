@@ -30,7 +30,8 @@ mono_t loop_now(struct loop *loop); /* the turn's time, CLOCK_MONOTONIC */
  */
 int64_t loop_away_ns(const struct loop *loop);
 
-/* Timers fire at or after the time, ms grain, never early by more than 1 ms. Created stopped. */
+/* Timers fire at or after the time, ms grain, never early by more than 1 ms. Created stopped. One
+ * of 0 fires in a later turn than this one: what starts itself again lets others work between. */
 typedef void loop_timer_fn(void *arg);
 struct loop_timer *loop_timer_new(struct loop *loop, loop_timer_fn *fn, void *arg);
 /* repeat 0 = once; restarts */

@@ -309,6 +309,39 @@ static void test_loop_time_is_monotonic_clock(void **state)
 	loop_timer_free(t);
 }
 
+enum { AGAIN = 1000 };
+
+static void on_again(void *arg)
+{
+	struct world *w = arg;
+	if (++w->count < AGAIN)
+		loop_timer_start(w->timer, 0, 0);
+}
+
+static void on_between(void *arg, int ready)
+{
+	struct world *w = arg;
+	(void)ready;
+	loop_stop(w->loop);
+}
+
+/* Work in slices starts its timer of 0 again and again: what else is ready comes between. */
+static void test_timer_of_zero_lets_others_work(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(pipe(w->fds), 0);
+	assert_int_equal(write(w->fds[1], "x", 1), 1);
+	w->timer = loop_timer_new(w->loop, on_again, w);
+	w->fd = loop_fd_new(w->loop, w->fds[0], LOOP_READ, on_between, w);
+	loop_timer_start(w->timer, 0, 0);
+	run(w);
+	assert_true(w->count < AGAIN);
+	loop_timer_free(w->timer);
+	loop_fd_free(w->fd);
+	close(w->fds[0]);
+	close(w->fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +349,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_timer_repeats_and_frees_itself, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_timer_stopped_or_freed_stays_silent, begin, end),
+		cmocka_unit_test_setup_teardown(test_timer_of_zero_lets_others_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_fd, begin, end),
 		cmocka_unit_test_setup_teardown(test_signal, begin, end),
 		cmocka_unit_test_setup_teardown(test_work, begin, end),

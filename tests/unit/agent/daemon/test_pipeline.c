@@ -138,8 +138,8 @@ static int arrival_compare(const void *a, const void *b)
 }
 
 /* Each device polls in its own phase, +-10 % jitter; answers take up to 900 ms; each poll brings
- * four ports. leaf1 is skewed for a while, and the job a fifth slower. */
-static size_t make_arrivals(struct entities *entities, struct arrival *v)
+ * four ports. leaf1, or both, are skewed for a while, and the job a fifth slower. */
+static size_t make_arrivals(struct entities *entities, int n_skewed, struct arrival *v)
 {
 	static const char *const ports[] = {"e49", "e50", "e1", "e2"};
 	uint64_t octets[PORTS] = {1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000};
@@ -153,7 +153,7 @@ static size_t make_arrivals(struct entities *entities, struct arrival *v)
 				(int64_t)(random_next(&seed) % 2000) * NS_PER_MS - NS_PER_S;
 			for (int port = 0; port < 4; port++) {
 				bool fault = poll >= 40 && poll < 110,
-				     skewed = fault && device == 0;
+				     skewed = fault && device < n_skewed;
 				/* all hosts wait */
 				double share = port >= 2 ? (fault ? 0.24 : 0.3)
 					: skewed         ? (port ? 0.1 : 0.7)
@@ -276,7 +276,7 @@ static void test_live_equals_replay(void **state)
 	int64_t now = T0 - 2 * NS_PER_S;
 	place_new(&place);
 	run_open(&live, place.path);
-	size_t n = make_arrivals(live.entities, v);
+	size_t n = make_arrivals(live.entities, 1, v);
 	play(&live, v, n, &now);
 	pipeline_finish(live.pipeline);
 	assert_int_equal(store_flush(live.store, NULL), 0);
@@ -301,13 +301,34 @@ static void stop_turn(void *arg)
 	loop_stop(arg);
 }
 
+/* What was seen while windows were judged in slices. */
+struct sliced {
+	size_t waited; /* samples that came while a window was judged */
+	size_t parted; /* turns that ended in the midst of one window's findings */
+	size_t most; /* findings that one turn handed on */
+};
+
+static void slice_turn(const struct run *r, struct loop *loop, struct sliced *seen)
+{
+	const struct judging *j = &r->pipeline->judging;
+	size_t before = 0;
+	if (j->delivers)
+		before = j->handed;
+	loop_run(loop);
+	if (!j->delivers)
+		return;
+	seen->parted++;
+	if (j->handed - before > seen->most)
+		seen->most = j->handed - before;
+}
+
 /* As play(), but windows are judged in the smallest slices, and the loop turns only now and then:
- * samples arrive while a window is judged. Returns how many of them waited. */
-static size_t play_in_slices(struct run *r, const struct arrival *v, size_t n, int64_t *now)
+ * samples arrive while a window is judged. */
+static struct sliced play_in_slices(struct run *r, const struct arrival *v, size_t n, int64_t *now)
 {
 	const struct sink *sink = pipeline_sink(r->pipeline);
 	struct loop *loop;
-	size_t waited = 0;
+	struct sliced seen = {0};
 	assert_int_equal(loop_new(&loop), 0);
 	struct loop_timer *stop = loop_timer_new(loop, stop_turn, loop);
 	pipeline_in_slices(r->pipeline, loop);
@@ -316,10 +337,10 @@ static size_t play_in_slices(struct run *r, const struct arrival *v, size_t n, i
 		for (; *now + NS_PER_S <= v[k].at_ns; *now += NS_PER_S)
 			pipeline_advance(r->pipeline, *now + NS_PER_S);
 		sink->samples(sink->arg, &v[k].s, 1);
-		waited += r->pipeline->judging.n_samples > 0;
-		for (int turns = 0; turns < 8; turns++) {
+		seen.waited += r->pipeline->judging.n_samples > 0;
+		for (int turns = 0; turns < 2 && r->pipeline->judging.waits; turns++) {
 			loop_timer_start(stop, 0, 0);
-			loop_run(loop);
+			slice_turn(r, loop, &seen);
 		}
 	}
 	pipeline_finish(r->pipeline);
@@ -327,25 +348,29 @@ static size_t play_in_slices(struct run *r, const struct arrival *v, size_t n, i
 	loop_timer_free(stop);
 	judging_close(r->pipeline);
 	loop_free(loop);
-	return waited;
+	return seen;
 }
 
-/* The same samples, judged at once and in slices: the same incidents, byte for byte. */
+/* The same samples, judged at once and in slices: the same incidents, byte for byte. What was found
+ * is handed on in slices too, one finding in each of the smallest. */
 static void test_slices(void **state)
 {
 	struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
 	struct run whole, sliced;
 	int64_t now = T0 - 2 * NS_PER_S;
 	run_open(&whole, NULL);
-	size_t n = make_arrivals(whole.entities, v);
+	size_t n = make_arrivals(whole.entities, 2, v);
 	play(&whole, v, n, &now);
 	pipeline_finish(whole.pipeline);
 	rw_cleanup(freep) char *expected = incidents_text(&whole);
 
 	run_open(&sliced, NULL);
-	n = make_arrivals(sliced.entities, v);
+	n = make_arrivals(sliced.entities, 2, v);
 	now = T0 - 2 * NS_PER_S;
-	assert_true(play_in_slices(&sliced, v, n, &now) > 20);
+	const struct sliced seen = play_in_slices(&sliced, v, n, &now);
+	assert_true(seen.waited > 20);
+	assert_true(seen.parted > 20);
+	assert_int_equal(seen.most, 1);
 	rw_cleanup(freep) char *got = incidents_text(&sliced);
 	assert_string_equal(got, expected);
 	assert_int_equal(pipeline_counters(sliced.pipeline)->late, 0);
@@ -367,7 +392,7 @@ static void test_late_samples(void **state)
 	int64_t now = T0 - 2 * NS_PER_S;
 	place_new(&place);
 	run_open(&live, place.path);
-	size_t n = make_arrivals(live.entities, v), held = 0;
+	size_t n = make_arrivals(live.entities, 1, v), held = 0;
 	for (size_t k = 0; k < n; k++) {
 		int64_t since = v[k].s.t_ns - T0;
 		if (since > 500 * NS_PER_S && since < 560 * NS_PER_S) {
@@ -477,7 +502,7 @@ static void test_clock_set(void **state)
 	place_new(&place);
 	run_open(&live, place.path);
 	struct clocks c = {.run = &live};
-	size_t n = make_arrivals(live.entities, v);
+	size_t n = make_arrivals(live.entities, 1, v);
 	play_clocks(&c, v, n);
 	pipeline_finish(live.pipeline);
 	assert_int_equal(store_flush(live.store, NULL), 0);
@@ -544,7 +569,7 @@ static void test_restart(void **state)
 		print_message("   row: %s\n", rows[row].what);
 		place_new(&place);
 		run_open(&live, place.path);
-		size_t n = make_arrivals(live.entities, v);
+		size_t n = make_arrivals(live.entities, 1, v);
 		while (v[cut].at_ns < T0 + rows[row].at_s * NS_PER_S)
 			cut++;
 		play(&live, v, cut, &now);
@@ -558,7 +583,7 @@ static void test_restart(void **state)
 			    INT64_MAX / 2, &e) != 0)
 			fail_msg("%s", e.text);
 		struct arrival *again = rw_calloc(POLLS * 20, sizeof(*again));
-		assert_int_equal(make_arrivals(live.entities, again), n);
+		assert_int_equal(make_arrivals(live.entities, 1, again), n);
 		play(&live, again + cut, n - cut, &now);
 		pipeline_finish(live.pipeline);
 		assert_int_equal(store_flush(live.store, NULL), 0);
