@@ -45,6 +45,8 @@ static int api_byte(const char *text, size_t n, bool plus, size_t *ret_used)
 static int api_decode(const char *text, size_t n, bool plus, char *buf, size_t size)
 {
 	size_t out = 0;
+	if (size == 0)
+		return -E2BIG;
 	for (size_t i = 0; i < n;) {
 		size_t used;
 		const int c = api_byte(text + i, n - i, plus, &used);

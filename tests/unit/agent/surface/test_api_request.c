@@ -87,6 +87,27 @@ static void test_target_limits(void **state)
 	assert_int_equal(api_target_read(path.s, &target, NULL), 0);
 }
 
+/* Names without values take a byte more each than they have in the target: what has no place is
+ * refused, down to the empty value behind the last name. */
+static void test_texts_fill_their_place(void **state)
+{
+	static struct api_target target;
+	static const struct {
+		size_t n_last;
+		bool taken;
+	} rows[] = {{4060, true}, {4061, false}, {4062, false}, {4063, false}};
+	assert_int_equal(sizeof(target.text), 4098);
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		rw_cleanup(str_done) struct str text = {0};
+		str_add(&text, "/?p0&p1&p2&p3&p4&p5&p6&p7&p8&");
+		for (size_t k = 0; k < rows[i].n_last; k++)
+			str_add(&text, "x");
+		assert_true(text.n <= API_TARGET_MAX);
+		if ((api_target_read(text.s, &target, NULL) == 0) != rows[i].taken)
+			fail_msg("a last name of %zu bytes", rows[i].n_last);
+	}
+}
+
 static void test_bearer(void **state)
 {
 	static const struct {
@@ -204,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_target),
 		cmocka_unit_test(test_target_limits),
+		cmocka_unit_test(test_texts_fill_their_place),
 		cmocka_unit_test(test_bearer),
 		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_etag),
