@@ -7,7 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/err.h"
 #include "config/address.h"
 
 static void test_networks(void **state)
@@ -60,11 +62,47 @@ static void test_local(void **state)
 			fail_msg("'%s' is not local", other[i]);
 }
 
+/* The port is from 1 to 65535, and a host is one. */
+static void test_split(void **state)
+{
+	static const struct {
+		const char *text, *host; /* NULL: refused */
+		uint16_t port;
+	} rows[] = {
+		{"leaf1", "leaf1", 161},
+		{"leaf1:1", "leaf1", 1},
+		{"192.0.2.1:65535", "192.0.2.1", 65535},
+		{"[2001:db8::1]:57400", "2001:db8::1", 57400},
+		{"2001:db8::1", "2001:db8::1", 161},
+		{"leaf1:0", NULL, 0},
+		{"leaf1:65536", NULL, 0},
+		{"leaf1:-1", NULL, 0},
+		{"leaf1:", NULL, 0},
+		{"[2001:db8::1]x", NULL, 0},
+		{"192.0.2.256", NULL, 0},
+		{"user@leaf1", NULL, 0},
+		{"", NULL, 0},
+	};
+	struct arena *a = arena_new();
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const char *host = NULL;
+		uint16_t port = 0;
+		struct err e = {0};
+		const int rc = address_split(a, rows[i].text, 161, &host, &port, &e);
+		if ((rc == 0) != (rows[i].host != NULL))
+			fail_msg("'%s': %d", rows[i].text, rc);
+		if (rc == 0 && (strcmp(host, rows[i].host) != 0 || port != rows[i].port))
+			fail_msg("'%s': %s and %u", rows[i].text, host, (unsigned)port);
+	}
+	arena_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_local),
+		cmocka_unit_test(test_split),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -483,6 +483,12 @@ static void test_secrets(void **state)
 		if (r != rows[i].want || (r == 0 && strcmp(got, rows[i].secret) != 0))
 			fail_msg("%s: gave %d '%s'", rows[i].what, r, got ? got : "");
 	}
+	/* it would end there, unsaid */
+	FILE *f = fopen(file.s, "w");
+	assert_int_equal(fwrite("sec\0ret\n", 1, 8, f), 8);
+	fclose(f);
+	assert_int_equal(secret_read(&from_dir, &none, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "NUL"));
 	unlink(file.s);
 	rmdir(dir);
 	unsetenv("RW_TEST_SECRET");
@@ -503,6 +509,12 @@ static void test_environment_is_emptied(void **state)
 	struct config_credential credential = {.snmp = &snmp};
 	struct config_receiver receiver = {.token = {.from = SECRET_ENV, .name = "RW_TEST_TOKEN"},
 		.secret = {.from = SECRET_ENV, .name = "RW_TEST_TOKEN"}};
+	struct config_receiver alone[] = {
+		{.password = {.from = SECRET_ENV, .name = "RW_TEST_ONE"}},
+		{.token = {.from = SECRET_ENV, .name = "RW_TEST_TWO"}},
+		{.secret = {.from = SECRET_ENV, .name = "RW_TEST_THREE"}},
+	};
+	static const char *const names[] = {"RW_TEST_ONE", "RW_TEST_TWO", "RW_TEST_THREE"};
 	struct config config = {.credentials = &credential, .n_credentials = 1};
 	char taken[] = "RW_TEST_TAKEN=hunter2", token[] = "RW_TEST_TOKEN=hunter3";
 	struct err e = {0};
@@ -524,6 +536,14 @@ static void test_environment_is_emptied(void **state)
 	assert_int_equal(secret_read(&receiver.secret, &got, &e), 0);
 	assert_string_equal(got, "hunter3");
 	secrets_leave_environment(&config); /* of a later configuration: nothing is left to take */
+	for (size_t k = 0; k < rw_countof(names); k++)
+		setenv(names[k], "hunter4", 1);
+	config.alerts.receivers = alone;
+	config.alerts.n_receivers = rw_countof(alone);
+	secrets_leave_environment(&config);
+	for (size_t k = 0; k < rw_countof(names); k++)
+		if (getenv(names[k]))
+			fail_msg("%s is left", names[k]);
 }
 
 static void test_explain(void **state)

@@ -40,7 +40,8 @@
 
 #define W (10 * NS_PER_S)
 #define START_NS (1700000000 * NS_PER_S)
-#define PATIENCE_NS patience_ns(60 * NS_PER_S)
+#define PATIENCE_NS patience_ns(20 * NS_PER_S) /* for messages that have to come */
+#define PATIENCE_LOST_NS patience_ns(NS_PER_S) /* when they did not come once */
 #define TURN_NS (2 * NS_PER_MS) /* of real time, for one second of the test */
 #define CONNECT_MS 20000 /* until a receiver's thread has connected */
 
@@ -160,9 +161,11 @@ static void world_tick(void *arg)
 		loop_stop(w->loop);
 }
 
+static bool world_was_late;
+
 static void world_run(struct world *w)
 {
-	w->deadline.ns = mono_now().ns + PATIENCE_NS;
+	w->deadline.ns = mono_now().ns + (world_was_late ? PATIENCE_LOST_NS : PATIENCE_NS);
 	w->timer = loop_timer_new(w->loop, world_tick, w);
 	loop_timer_start(w->timer, TURN_NS, TURN_NS);
 	loop_run(w->loop);
@@ -177,6 +180,7 @@ static void world_expect(struct world *w, struct http_sink *sink, size_t n)
 	w->wait = sink;
 	w->wait_n = n;
 	world_run(w);
+	world_was_late |= sink_count(sink) < n;
 	w->stop_at = w->ticks + 5;
 	world_run(w);
 	if (sink_count(sink) != n)
@@ -478,6 +482,97 @@ static void test_grouped_by_parent(void **state)
 	sink_done(&sink);
 }
 
+/* Two incidents, the second of which is part of the first; both were told, and that end of the
+ * second is, too. */
+static void world_cover(struct world *w, struct http_sink *sink)
+{
+	char root[9], part[9];
+	world_raise(w, "leaf1", "root", SEV_WARNING);
+	world_raise(w, "leaf1", "part", SEV_WARNING);
+	world_expect(w, sink, 2);
+	memcpy(root, world_incident(w, "root")->id, sizeof(root));
+	memcpy(part, world_incident(w, "part")->id, sizeof(part));
+	assert_int_equal(ledger_action(w->ledger, part, ACTION_MERGE, "ann", root, START_NS), 0);
+	world_expect(w, sink, 3);
+}
+
+/* What was part of an incident that has ended stays covered for ten minutes, since both end by the
+ * same repair; what is open then is told again. */
+static void test_cover_ends(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	world_cover(&w, &sink);
+	w.window = (int)(w.ticks / 10) + 1; /* it ends now */
+	const int64_t ended = w.ticks;
+	world_clear(&w, "leaf1", "root");
+	world_expect(&w, &sink, 4);
+	w.stop_at = ended + 570;
+	world_run(&w);
+	assert_int_equal(sink_count(&sink), 4);
+	world_seconds(&w, 60);
+	world_expect(&w, &sink, 5);
+	assert_told(&sink, "opened:root opened:part resolved:part resolved:root opened:part");
+	world_end(&w);
+	sink_done(&sink);
+}
+
+/* An end that lies ahead, since the clock was set back after it, does not cover until then. */
+static void test_cover_ahead_of_the_clock(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	world_cover(&w, &sink);
+	w.window += 360; /* an hour */
+	world_clear(&w, "leaf1", "root");
+	world_expect(&w, &sink, 5);
+	assert_told(&sink, "opened:root opened:part resolved:part resolved:root opened:part");
+	world_end(&w);
+	sink_done(&sink);
+}
+
+/* A receiver that did not ask for the incident that explains this one gets this one. */
+static void test_cover_is_the_receivers(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink all, leaf2;
+	struct world w;
+	sink_init(&all);
+	sink_begin(&all);
+	sink_init(&leaf2);
+	sink_begin(&leaf2);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "all", &all, "");
+	hook(&yaml, "leaf2", &leaf2, "devices: [leaf2]");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "root", SEV_WARNING);
+	world_raise(&w, "leaf2", "part", SEV_WARNING);
+	world_expect(&w, &all, 2);
+	world_expect(&w, &leaf2, 1);
+	char root[9], part[9];
+	memcpy(root, world_incident(&w, "root")->id, sizeof(root));
+	memcpy(part, world_incident(&w, "part")->id, sizeof(part));
+	assert_int_equal(ledger_action(w.ledger, part, ACTION_MERGE, "ann", root, START_NS), 0);
+	world_expect(&w, &all, 3);
+	world_expect(&w, &leaf2, 1);
+	assert_told(&leaf2, "opened:part"); /* and no end: it goes on, and nothing else was told */
+	world_end(&w);
+	sink_done(&all);
+	sink_done(&leaf2);
+}
+
 static json_t *world_ask(struct world *w, const char *cmd, const char *json)
 {
 	json_t *request = json_loads(json, 0, NULL);
@@ -748,6 +843,37 @@ static void test_spool_is_bounded(void **state)
 	sink_done(&dead);
 }
 
+/* Of what waits, ends of incidents go last: what was told as open must not stay so for ever. */
+static void test_spool_keeps_ends(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "spool: 10, retry: 5s");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "told", SEV_WARNING);
+	world_expect(&w, &sink, 1);
+	sink_set(&sink, 503, 0);
+	world_clear(&w, "leaf1", "told"); /* the oldest that waits */
+	world_seconds(&w, 2);
+	for (int i = 0; i < 15; i++) {
+		char port[16];
+		snprintf(port, sizeof(port), "e%02d", i);
+		world_raise(&w, "leaf1", port, SEV_WARNING);
+		world_seconds(&w, 1);
+	}
+	assert_int_equal(alert_at(w.alert, 0).dropped, 6);
+	sink_set(&sink, 200, 0);
+	world_expect(&w, &sink, 11);
+	assert_int_equal(told_times(&sink, "resolved", "told"), 1);
+	assert_int_equal(told_times(&sink, "opened", "e14"), 1);
+	world_end(&w);
+	sink_done(&sink);
+}
+
 static void test_reload(void **state)
 {
 	rw_cleanup(str_done) struct str before = {0}, after = {0};
@@ -885,12 +1011,16 @@ int main(void)
 		cmocka_unit_test(test_hanging_delays_nobody),
 		cmocka_unit_test(test_results_at_the_end),
 		cmocka_unit_test(test_grouped_by_parent),
+		cmocka_unit_test(test_cover_ends),
+		cmocka_unit_test(test_cover_ahead_of_the_clock),
+		cmocka_unit_test(test_cover_is_the_receivers),
 		cmocka_unit_test(test_silence_and_ack),
 		cmocka_unit_test(test_silence_follows_the_clock),
 		cmocka_unit_test(test_alertmanager_labels),
 		cmocka_unit_test(test_one_alert_begins_and_ends),
 		cmocka_unit_test(test_refused_is_given_up),
 		cmocka_unit_test(test_spool_is_bounded),
+		cmocka_unit_test(test_spool_keeps_ends),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_filter_keeps),

@@ -152,6 +152,23 @@ static void test_time_behind(void **state)
 	assert_int_equal(t.skew_ns, 0);
 }
 
+/* Values that come each minute: the least lag is that of two minutes, not of ten seconds, or a
+ * value that is late once would look like a clock behind. */
+static void test_time_period(void **state)
+{
+	struct gnmi_time t = {.interval_ns = 60 * NS_PER_S};
+	at(&t, 0.1, 0);
+	at(&t, 60.1, 60);
+	at(&t, 160, 120); /* late by 40 s, and so the next: with 31 s it is another clock */
+	at(&t, 220, 180);
+	assert_int_equal(t.skew_ns, 0);
+	assert_int_equal(at(&t, 220.2, 220.1), T0 + (int64_t)(220.1 * 1e9));
+	/* ... and the least lag of a period is forgotten with the one after it */
+	for (int i = 4; i < 12; i++)
+		at(&t, 60 * i + 40, 60 * i);
+	assert_true(t.skew_ns >= 39 * NS_PER_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_time_behind),
+		cmocka_unit_test(test_time_period),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
