@@ -191,6 +191,10 @@ static void network_namespaces_are_open_to_who_asks(void **state)
 	const struct sandbox_paths paths = {.netns = true};
 	assert_int_equal(sandboxed(SANDBOX_AGENT, &paths, network_namespace, NULL), CODE_GOOD);
 	assert_int_equal(sandboxed(SANDBOX_AGENT, NULL, network_namespace, NULL), CODE_BAD);
+	const struct sandbox_paths none = {0};
+	assert_int_equal(sandboxed(SANDBOX_AGENT, &none, network_namespace, NULL), CODE_BAD);
+	/* and to no other process, whatever the configuration names */
+	assert_int_equal(sandboxed(SANDBOX_WEB, &paths, network_namespace, NULL), CODE_BAD);
 }
 
 static void *of_thread(void *arg)

@@ -100,13 +100,14 @@ void world_open(struct world *w, const struct gnmi_server_options *options, cons
 	memset(w, 0, sizeof(*w));
 	/* .reasons has what matters; a log of each stream would bury it */
 	log_set_level(LOG_ERROR_);
-	w->options = *options;
-	if (!w->options.values) {
+	w->options = rw_calloc(1, sizeof(*w->options));
+	*w->options = *options;
+	if (!w->options->values) {
 		assert_non_null(w->table = gnmi_table_parse(table, "table"));
-		w->options.values = gnmi_table_values;
-		w->options.values_arg = w->table;
+		w->options->values = gnmi_table_values;
+		w->options->values_arg = w->table;
 	}
-	assert_non_null(w->server = gnmi_server_new(&w->options));
+	assert_non_null(w->server = gnmi_server_new(w->options));
 	w->port = gnmi_server_port(w->server);
 }
 
@@ -157,6 +158,7 @@ void world_end(struct world *w)
 	config_free(w->config);
 	gnmi_server_free(w->server);
 	gnmi_table_free(w->table);
+	free(w->options);
 	free(w->samples.v);
 	memset(w, 0, sizeof(*w));
 }

@@ -24,7 +24,8 @@ struct world {
 	struct config *config;
 	struct gnmi_target *target;
 	struct gnmi_server *server;
-	struct gnmi_server_options options;
+	/* of the server's threads: not on the stack of a test, which they outlive when it fails */
+	struct gnmi_server_options *options;
 	struct gnmi_table *table;
 	uint16_t port;
 	struct sink sink;

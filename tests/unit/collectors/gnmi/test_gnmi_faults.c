@@ -214,8 +214,8 @@ static void test_restart(void **state)
 	w.server = NULL;
 	assert_true(world_until(&w, is_backoff, 20));
 	snprintf(listen, sizeof(listen), "127.0.0.1:%u", w.port);
-	w.options.listen = listen;
-	assert_non_null(w.server = gnmi_server_new(&w.options));
+	w.options->listen = listen;
+	assert_non_null(w.server = gnmi_server_new(w.options));
 	w.mark = octets(&w);
 	assert_true(world_until(&w, enough, 20));
 	world_end(&w);
