@@ -95,11 +95,26 @@ static void test_cut_off(void **state)
 	}
 }
 
+/* The last update says more bytes than there are: one piece, too. */
+static void test_field_beyond_the_end(void **state)
+{
+	rw_cleanup(str_done) struct str bytes = {0}, piece = {0};
+	struct gnmi_split split;
+	const uint8_t *p;
+	size_t got;
+	make(&bytes, "08 v5", 9000, "22 v999");
+	gnmi_split_begin(&split, bytes.s, bytes.n);
+	assert_true(gnmi_split_next(&split, &piece, &p, &got));
+	assert_int_equal(got, bytes.n);
+	assert_false(gnmi_split_next(&split, &piece, &p, &got));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_field_beyond_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

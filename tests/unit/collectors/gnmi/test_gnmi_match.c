@@ -152,6 +152,21 @@ static void test_time_behind(void **state)
 	assert_int_equal(t.skew_ns, 0);
 }
 
+/* The least lag of a period speaks of the clock, the largest of the network; and two seconds ahead
+ * are no rounding. */
+static void test_time_least_lag(void **state)
+{
+	struct gnmi_time t = {.interval_ns = 10 * NS_PER_S};
+	for (int i = 1; i < 12; i++) {
+		assert_int_equal(at(&t, 10 * i + 0.1, 10 * i), T0 + 10 * i * NS_PER_S);
+		at(&t, 10 * i + 9, 10 * i); /* sent again, late */
+	}
+	assert_int_equal(t.skew_ns, 0);
+	assert_int_equal(at(&t, 120.1, 120), T0 + 120 * NS_PER_S);
+	assert_int_equal(at(&t, 130, 132), T0 + 130 * NS_PER_S);
+	assert_true(t.skew_ns < 0);
+}
+
 /* Values that come each minute: the least lag is that of two minutes, not of ten seconds, or a
  * value that is late once would look like a clock behind. */
 static void test_time_period(void **state)
@@ -177,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_time_behind),
 		cmocka_unit_test(test_time_period),
+		cmocka_unit_test(test_time_least_lag),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,8 @@ static const struct {
 		"....r."},
 	{"64 bits do not wrap", 0, {{1, 4294967000u}, {2, 4294967200u}, {3, 104}, {4, 304}},
 		"..r."},
+	{"the clock was set back by an hour: it is looked at from there on", 0,
+		{{3600, 1000}, {3601, 2000}, {1, 3000}, {2, 4000}, {3, 1ull << 50}}, "....s"},
 	{"no time went by", 0, {{1, 0}, {1, 1u << 30}, {2, 100}, {2, 1u << 30}, {3, 200}}, "....."},
 	{"time went back", 0, {{5, 0}, {3, 1u << 30}, {6, 100}}, "..."},
 };
