@@ -107,17 +107,28 @@ static void stream_ended(void *arg, struct http_ticket *ticket)
 	pthread_mutex_unlock(&lock);
 }
 
-static int world_begin(void **state)
+static bool nobody_admitted; /* guarded by the lock */
+
+static bool admits(void *arg, const struct sockaddr *peer)
+{
+	pthread_mutex_lock(&lock);
+	const bool admitted = !nobody_admitted;
+	pthread_mutex_unlock(&lock);
+	return admitted && peer->sa_family == AF_INET;
+}
+
+static int world_begin_with(void **state, int64_t request_ns)
 {
 	struct world *world = rw_calloc(1, sizeof(*world));
 	struct err e = {0};
 	const struct http_limits limits = {.connections = 100,
-		.request_ns = 30 * NS_PER_S,
+		.request_ns = request_ns,
 		.answer_ns = 60 * NS_PER_S,
 		.stream_ns = 30 * NS_PER_S,
 		.stream_bytes = 1 << 20};
 	const struct http_handler handler = {
-		.arg = world, .answer = answer, .stream_ended = stream_ended};
+		.arg = world, .answer = answer, .stream_ended = stream_ended, .admits = admits};
+	nobody_admitted = false;
 	gate_open = false;
 	made = 0;
 	stream = NULL;
@@ -130,6 +141,16 @@ static int world_begin(void **state)
 	}
 	*state = world;
 	return 0;
+}
+
+static int world_begin(void **state)
+{
+	return world_begin_with(state, 30 * NS_PER_S);
+}
+
+static int world_begin_hasty(void **state)
+{
+	return world_begin_with(state, 100 * NS_PER_MS);
 }
 
 static void open_gate(void)
@@ -201,6 +222,68 @@ static void wait_made(int times)
 	while (made < times)
 		pthread_cond_wait(&moved, &lock);
 	pthread_mutex_unlock(&lock);
+}
+
+/* The end of the connection, without a byte before it. */
+static void reader_expect_end(int fd)
+{
+	struct pollfd in = {.fd = fd, .events = POLLIN};
+	char byte;
+	assert_int_equal(poll(&in, 1, (int)(DEADLINE_NS / NS_PER_MS)), 1);
+	if (recv(fd, &byte, 1, 0) > 0)
+		fail_msg("it is answered");
+	close(fd);
+}
+
+/* Who may not connect gets no answer at all. */
+static void test_not_admitted(void **state)
+{
+	const struct world *world = *state;
+	pthread_mutex_lock(&lock);
+	nobody_admitted = true;
+	pthread_mutex_unlock(&lock);
+	const int fd = reader_connect(world);
+	send(fd, "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL);
+	reader_expect_end(fd);
+	pthread_mutex_lock(&lock);
+	nobody_admitted = false;
+	pthread_mutex_unlock(&lock);
+	const int other = reader_ask(world, "/", "");
+	reader_expect(other, "at once\n");
+	close(other);
+}
+
+/* More connections than the limit that ask nothing: the oldest make room for who asks. */
+static void test_crowd(void **state)
+{
+	const struct world *world = *state;
+	int fds[150];
+	for (size_t i = 0; i < rw_countof(fds); i++)
+		fds[i] = reader_connect(world);
+	const int fd = reader_ask(world, "/", "");
+	reader_expect(fd, "at once\n");
+	close(fd);
+	reader_expect_end(fds[0]);
+	for (size_t i = 1; i < rw_countof(fds); i++)
+		close(fds[i]);
+}
+
+/* Who sends a byte now and then keeps no place: a whole request has to come in time. */
+static void test_dribble(void **state)
+{
+	const struct world *world = *state;
+	const int fd = reader_ask(world, "/", "X-Never: ");
+	const mono_t begin = mono_now();
+	struct pollfd in = {.fd = fd, .events = POLLIN};
+	do {
+		send(fd, "x", 1, MSG_NOSIGNAL);
+		http_sweep(world->http);
+		if (mono_now().ns - begin.ns > patience_ns(5 * NS_PER_S))
+			fail_msg("a request that never ends keeps its connection");
+	} while (poll(&in, 1, 10) == 0);
+	char byte;
+	assert_true(recv(fd, &byte, 1, 0) <= 0);
+	close(fd);
 }
 
 /* Many ask, it is made once; while it takes long, everything else is answered. */
@@ -375,6 +458,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_failure, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_slow_reader, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_stop, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_not_admitted, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_crowd, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_dribble, world_begin_hasty, world_end),
 		cmocka_unit_test(test_incidents),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

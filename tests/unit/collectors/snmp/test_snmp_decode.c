@@ -30,7 +30,9 @@ static const char text[] =
 	"        { column: 3, metric: port.in_packets }, { column: 9, attribute: discontinuity }, "
 	"{ column: 11, metric: port.in_octets, fallback: true },\n"
 	"        { column: 8, metric: port.oper_up, equals: 1 }, { column: 12, priority: 3, "
-	"metric: pfc.rx_frames }, { column: 13, metric: port.flaps, width: 32 }] }\n"
+	"metric: pfc.rx_frames }, { column: 13, metric: port.flaps, width: 32 },\n"
+	"        { column: 14, metric: port.fcs_errors, width: 64 }, { column: 15, metric: "
+	"port.out_octets, unit: cells }] }\n"
 	"    - { name: queues, cadence: fast, oid: 1.3, index: [port, type, queue], first_queue: "
 	"1, columns: [{ column: 1, metric: queue.drops },\n"
 	"        { column: 2, metric: queue.depth_bytes, unit: cells, where: { type: 7 } },\n"
@@ -383,6 +385,8 @@ static void test_queues(void **state)
 	assert_int_equal(find(&f, "a", 0, M_QUEUE_DROPS)->value, 1);
 	/* queues 1 and 2 by tc_map, both types */
 	assert_int_equal(find(&f, "a", 3, M_QUEUE_DROPS)->value, 130);
+	/* 0 is the sum of all: neither a queue nor the port's */
+	assert_null(find(&f, "a", PRIO_NONE, M_QUEUE_DROPS));
 	/* unmapped, not dropped */
 	assert_int_equal(find(&f, "a#q8", PRIO_NONE, M_QUEUE_DROPS)->value, 5);
 	/* cells of 100 bytes, type 7 only */
@@ -396,6 +400,39 @@ static void test_queues(void **state)
 	assert_int_equal(find(&f, "a", 0, M_QUEUE_DEPTH)->value, 600);
 	decode(&f, "pools", ROWS("pools", INT("1.5.1.4", 2)), false);
 	assert_int_equal(find(&f, "pool:4", PRIO_NONE, M_POOL_WATERMARK)->value, 400);
+	fixture_done(&f);
+}
+
+/* A counter wraps at 2^32 where its type or the profile says so, and never when it is scaled. */
+static void test_wraps(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "a")));
+	poll_counters(&f,
+		ROWS("counters", C32("1.2.1.1", 5), C32("1.2.13.1", 5), C32("1.2.14.1", 5),
+			C32("1.2.15.1", 5)),
+		false);
+	assert_true(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->flags & SF_WRAP32);
+	assert_true(find(&f, "a", PRIO_NONE, M_PORT_FLAPS)->flags & SF_WRAP32);
+	assert_false(find(&f, "a", PRIO_NONE, M_PORT_FCS_ERRORS)->flags & SF_WRAP32);
+	assert_false(find(&f, "a", PRIO_NONE, M_PORT_OUT_OCTETS)->flags & SF_WRAP32);
+	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_OUT_OCTETS)->value, 500);
+	fixture_done(&f);
+}
+
+/* There are eight priorities; a row of a ninth is of nobody. */
+static void test_priorities(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "a")));
+	decode(&f, "levels",
+		ROWS("levels", INT("1.4.1.1.7", 9), INT("1.4.1.1.8", 9), INT("1.4.2.1.7", 2),
+			INT("1.4.2.1.8", 2)),
+		false);
+	assert_int_equal(f.out.n, 1);
+	assert_int_equal(find(&f, "a", 7, M_CFG_PG_HEADROOM)->value, 7);
 	fixture_done(&f);
 }
 
@@ -635,6 +672,8 @@ int main(void)
 		cmocka_unit_test(test_moving_ports),
 		cmocka_unit_test(test_too_many_ports),
 		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_wraps),
+		cmocka_unit_test(test_priorities),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_join_by_name),
 		cmocka_unit_test(test_join_sensors),
