@@ -1,5 +1,5 @@
-/* Who may send without being asked: the networks of 'allow', or the devices' own addresses; and whose
- * name a sender gives. */
+/* Who may send without being asked: the networks of 'allow', or the devices' own addresses; and
+ * whose name a sender gives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
