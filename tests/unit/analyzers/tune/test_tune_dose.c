@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_dose.h"
+#include "analyzers/tune/tune_dose_ecn.h"
+#include "analyzers/tune/tune_fault.h"
 #include "config/fabric_build.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
@@ -125,6 +128,18 @@ static void marks_come_on_a_wide_ramp(void **state)
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
 		w->prios[0][k].pmax = 0.01;
 	assert_true(tune_change_of(change(w, "ecn_late"), KNOB_PMAX)->proposed == 0.05);
+	w->in.options.max_pmax = 0.02; /* what the operator allows at most */
+	assert_true(tune_change_of(change(w, "ecn_late"), KNOB_PMAX)->proposed == 0.02);
+}
+
+/* A queue grows by what comes in until the CNP acts: 60 us at 400 Gbit/s are 3 MB a sender. */
+static void incast_is_absorbed_as_far_as_the_pool_goes(void **state)
+{
+	(void)state;
+	/* four: 0.5 + 9 of 12.8 MB, five: 0.5 + 12 of 13.3 MB, six: 0.5 + 15 of 13.7 MB */
+	assert_int_equal(tune_incast_absorbed(16e6, 1, 0.5e6, 400e9, 10000, 16), 5);
+	assert_int_equal(tune_incast_absorbed(16e6, 1, 0.5e6, 400e9, 10000, 3), 3);
+	assert_int_equal(tune_incast_absorbed(16e6, 1, 11e6, 400e9, 10000, 16), 1);
 }
 
 /* Pause delays only those who wait behind it for another queue. Where all traffic leads to the
@@ -487,6 +502,17 @@ static void xon_moves_by_one_packet(void **state)
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
 		w->prios[0][k].xon_offset = 17000; /* four packets apart: no matter of XON */
 	assert_string_not_equal(tune_first(w, &l)->diagnosis, "xon_close");
+	for (unsigned k = 0; k < LEAF_PORTS; k++) { /* as a level it goes down */
+		w->prios[0][k].xon_offset = NAN;
+		w->prios[0][k].xoff_level = w->prios[0][k].xon_level = 512000;
+	}
+	s = change(w, "xon_close");
+	assert_int_equal(s->changes[0].knob, KNOB_XON_LEVEL);
+	assert_true(s->changes[0].proposed <= 512000 - 4200);
+	assert_true(s->changes[0].proposed > 512000 - 4200 - 256);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].xoff_level = w->prios[0][k].xon_level = 4000;
+	assert_int_equal(tune_first(w, &l)->n_changes, 0); /* nothing lies below an empty queue */
 }
 
 /* ---- rows 1 and 2 -------------------------------------------------------- */
@@ -612,6 +638,96 @@ static void losses_tell_how_large_the_step_is(void **state)
 	w->prios[0][0].pause_watched_ns = 2 * HOUR;
 	const double v = change(w, "headroom_small")->changes[0].proposed;
 	assert_true(v >= 163000 && v < 163000 + 256);
+	/* all of them in one pause: 1.3 MB, and a step is at most the double */
+	w->prios[0][0].episodes_per_s = 1.0 / 7200;
+	const double most = change(w, "headroom_small")->changes[0].proposed;
+	assert_true(most >= 200000 && most < 200000 + 256);
+}
+
+/* ---- row 2: less headroom --------------------------------------------------- */
+
+/* The plan of one family for leaf1, whatever its signs are. */
+static struct tune_plan plan_of(struct tune_world *w, enum tune_family family)
+{
+	static struct tune_case c;
+	struct tune_plan plan;
+	const struct tune_rule *rule = NULL;
+	tune_diagnose(&w->in, &c);
+	for (size_t i = 0; i < tune_n_rules && !rule; i++)
+		if (tune_rules[i].family == family)
+			rule = &tune_rules[i];
+	assert_non_null(rule);
+	for (size_t i = 0; i < c.n_sites; i++)
+		if (c.sites[i].device == &w->seen[0]) {
+			tune_dose_as(&c, &c.sites[i], rule, &plan);
+			return plan;
+		}
+	fail_msg("leaf1 has no site");
+	return plan;
+}
+
+/* A chip whose table gives 231,424 bytes for 400G and 5 m; half a megabyte is set. */
+static void make_idle_room(struct tune_world *w)
+{
+	w->asic = (struct tune_asic){
+		.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
+	w->platforms[0].asic = &w->asic;
+	w->fabric.lossless_mtu_bytes = 1024;
+	w->in.options.allow_reduce = true;
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
+		w->of[0][k]->cable_mm = 5000;
+		w->prios[0][k].headroom_bytes = 512000;
+		w->prios[0][k].headroom = (struct tune_peak){.max = 10000, .windows = 60};
+	}
+}
+
+static void headroom_goes_down_to_the_calculated_value(void **state)
+{
+	struct tune_world *w = *state;
+	make_idle_room(w);
+	struct tune_plan plan = plan_of(w, FAMILY_LESS_HEADROOM);
+	assert_int_equal(plan.n_changes, 1);
+	assert_int_equal(plan.changes[0].knob, KNOB_HEADROOM);
+	const double calculated = plan.changes[0].proposed;
+	assert_true(calculated >= 231424 && calculated < 231424 + 256);
+	assert_true(fabs(plan.cost_bytes - LEAF_PORTS * (calculated - 512000)) < 1);
+	/* one and a half times what was used, where that is more */
+	w->prios[0][1].headroom.max = 200000;
+	plan = plan_of(w, FAMILY_LESS_HEADROOM);
+	assert_true(plan.changes[0].proposed >= 300000 && plan.changes[0].proposed < 300256);
+}
+
+static void headroom_goes_down_only_by_permission(void **state)
+{
+	struct tune_world *w = *state;
+	make_idle_room(w);
+	w->in.options.allow_reduce = false;
+	const struct tune_plan plan = plan_of(w, FAMILY_LESS_HEADROOM);
+	assert_int_equal(plan.n_changes, 0);
+	assert_true(plan.n_collect > 0);
+}
+
+static void headroom_that_was_full_stays(void **state)
+{
+	struct tune_world *w = *state;
+	make_idle_room(w);
+	w->prios[0][2].headroom.censored = true;
+	const struct tune_plan plan = plan_of(w, FAMILY_LESS_HEADROOM);
+	assert_non_null(plan.refused);
+	assert_int_equal(plan.n_changes, 0);
+}
+
+static void headroom_fits_the_longest_cable_of_the_profile(void **state)
+{
+	struct tune_world *w = *state;
+	make_idle_room(w);
+	const double near = plan_of(w, FAMILY_LESS_HEADROOM).changes[0].proposed;
+	w->of[0][3]->cable_mm = 100000; /* 95 m more, both ways: 50 KB on the wire */
+	const struct tune_plan plan = plan_of(w, FAMILY_LESS_HEADROOM);
+	assert_int_equal(plan.n_changes, 1);
+	assert_true(plan.changes[0].proposed > near + 45000);
+	w->of[0][3]->cable_mm = 0;
+	assert_int_equal(plan_of(w, FAMILY_LESS_HEADROOM).n_changes, 0);
 }
 
 static void alpha_gives_back_what_the_smaller_pool_takes(void **state)
@@ -833,6 +949,58 @@ static void rounding_must_not_put_kmax_behind_pfc(void **state)
 	assert_non_null(strstr(s->summary, "would not be in order below"));
 }
 
+static void all_settable(struct tune_world *w, double step)
+{
+	for (size_t k = 0; k < TUNE_KNOBS; k++)
+		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
+			.object = "P",
+			.unit = TUNE_BYTES,
+			.step = step,
+			.min = -INFINITY,
+			.max = INFINITY};
+	w->platforms[0].profile = &w->profile;
+}
+
+/* Kmin in steps of 2 MB: the least that can be written is more than half of 3.1 MB. */
+static void rounding_must_not_put_kmin_above_half_of_pfc(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	fill_pool(w);
+	all_settable(w, 256);
+	w->profile.knobs[KNOB_KMIN].step = 2e6;
+	const struct tune_plan plan = plan_of(w, FAMILY_ALPHA_THEN_ECN);
+	assert_int_equal(plan.n_changes, 0);
+	assert_non_null(plan.refused);
+	assert_non_null(strstr(plan.refused, "would not be in order below"));
+}
+
+/* In steps of 1 MB both end at the same value: no ramp is left. */
+static void rounding_must_not_make_kmin_and_kmax_one(void **state)
+{
+	struct tune_world *w = *state;
+	make_early(w, 10000);
+	all_settable(w, 1e6);
+	const struct tune_plan plan = plan_of(w, FAMILY_ECN_UP);
+	assert_int_equal(plan.n_changes, 0);
+	assert_non_null(plan.refused);
+}
+
+/* Kmin and Kmax could be set, Pmax cannot: a part of a ramp is none. */
+static void what_is_refused_changes_nothing(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	fill_pool(w);
+	all_settable(w, 256);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].pmax = 1;
+	w->profile.knobs[KNOB_PMAX].settable = false;
+	const struct tune_plan plan = plan_of(w, FAMILY_ALPHA_THEN_ECN);
+	assert_non_null(plan.refused);
+	assert_int_equal(plan.n_changes, 0);
+}
+
 static void shares_of_a_queue_end_at_all_of_it(void **state)
 {
 	struct tune_world *w = *state;
@@ -860,6 +1028,7 @@ int main(void)
 		T(four_exponents_at_most),
 		T(alpha_stays_within_its_share_of_the_pool),
 		T(marks_come_on_a_wide_ramp),
+		T(incast_is_absorbed_as_far_as_the_pool_goes),
 		T(marks_need_somebody_who_gains),
 		T(a_sheet_says_what_it_is_worth),
 		T(a_profile_in_proportion_to_speed_is_one),
@@ -884,6 +1053,10 @@ int main(void)
 		T(all_queues_of_the_pool_get_theirs_in_one_sheet),
 		T(a_headroom_of_the_right_size_is_used_by_nearly_all_of_it),
 		T(losses_tell_how_large_the_step_is),
+		T(headroom_goes_down_to_the_calculated_value),
+		T(headroom_goes_down_only_by_permission),
+		T(headroom_that_was_full_stays),
+		T(headroom_fits_the_longest_cable_of_the_profile),
 		T(alpha_gives_back_what_the_smaller_pool_takes),
 		T(loss_goes_before_the_order_of_ecn_and_pfc),
 		T(without_loss_headroom_must_not_put_pfc_before_ecn),
@@ -894,6 +1067,9 @@ int main(void)
 		T(a_shared_headroom_pool_is_raised_itself),
 		T(the_platform_bounds_and_rounds),
 		T(rounding_must_not_put_kmax_behind_pfc),
+		T(rounding_must_not_put_kmin_above_half_of_pfc),
+		T(rounding_must_not_make_kmin_and_kmax_one),
+		T(what_is_refused_changes_nothing),
 		T(shares_of_a_queue_end_at_all_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

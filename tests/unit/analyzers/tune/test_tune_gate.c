@@ -12,6 +12,8 @@
 #include "agent/base/cleanup.h"
 #include "analyzers/measure/class_world.h"
 #include "analyzers/tune/tune_basis.h"
+#include "analyzers/tune/tune_dose.h"
+#include "analyzers/tune/tune_fault.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
 static int setup(void **state)
@@ -517,7 +519,7 @@ static void unrest_blocks(void **state)
 	w->tports[0][2].flaps = 1;
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 	w->tports[0][2].flaps = 0;
-	w->tports[0][2].storms = 2;
+	w->tports[0][2].storms = 1; /* one is enough */
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 	w->tports[0][2].storms = 0;
 	w->seen[0].restarts = 1; /* an upgrade looks like this */
@@ -592,6 +594,30 @@ static void kmin_is_never_zero(void **state)
 				assert_true(!hi || hi->proposed > (lo ? lo->proposed : kmin));
 			}
 		}
+}
+
+/* Whatever a dose came to: the last gate sees the values themselves. */
+static void no_value_of_zero_passes(void **state)
+{
+	static const double never[] = {0, -1, NAN, INFINITY};
+	struct tune_world *w = *state;
+	struct tune_case c;
+	struct tune_plan plan;
+	struct tune_verdict verdict;
+	tune_diagnose(&w->in, &c);
+	tune_dose(&c, &c.sites[0], &plan);
+	assert_true(c.sites[0].device == &w->seen[0] && plan.n_changes > 0);
+	tune_gate(&plan, &verdict);
+	assert_int_equal(verdict.advice, ADVICE_CHANGE);
+	for (size_t i = 0; i < rw_countof(never); i++) {
+		plan.changes[0].proposed = never[i];
+		tune_gate(&plan, &verdict);
+		assert_int_equal(verdict.advice, ADVICE_BLOCKED);
+		assert_int_equal(verdict.rule, 8);
+	}
+	plan.n_changes = 0; /* nothing to change is no change */
+	tune_gate(&plan, &verdict);
+	assert_int_equal(verdict.advice, ADVICE_NONE);
 }
 
 /* ---- 0: bounds of the decision table ------------------------------------- */
@@ -681,6 +707,7 @@ int main(void)
 		T(sheets_live_three_days_on_one_basis),
 		T(other_policies_get_no_thresholds),
 		T(kmin_is_never_zero),
+		T(no_value_of_zero_passes),
 		T(one_change_at_a_time),
 		T(little_history_is_watched),
 		T(two_windows_of_five_are_not_enough),
