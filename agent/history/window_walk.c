@@ -149,7 +149,8 @@ static int window_skip(struct client *client, const struct window_plan *plan,
 		return rc;
 	if (next_ns > plan->to_ns)
 		next_ns = plan->to_ns;
-	const int64_t windows = (next_ns - chunk->to_ns) / plan->window_ns;
+	/* a sample at the end of a window lies in it */
+	const int64_t windows = (next_ns - 1 - chunk->to_ns) / plan->window_ns;
 	if (windows > EMPTY_WINDOWS_MAX)
 		*ret = chunk->to_ns + windows * plan->window_ns;
 	return 0;

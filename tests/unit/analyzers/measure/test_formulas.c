@@ -13,6 +13,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
 
 #define G 1000000000ull
@@ -195,6 +196,12 @@ static void test_headroom_generic(void **state)
 	/* by hand: 9216 + 84 + 12626.3 + 819.2 + 25216 + 4200, cells 21 x 208 for 4200 */
 	const double sum = 9216 + 84 + 2 * 100 / 1.98e8 * 1e11 / 8 + 0.8 * 1024 + 25216 + 4200;
 	assert_true(fabs((double)h.xoff_bytes - sum * 21 * 208 / 4200) <= 208);
+	assert_int_equal(h.size_bytes, h.xoff_bytes + h.xon_bytes);
+	in.shared_pool = true; /* what comes after XOFF lies in the headroom pool */
+	headroom_calc(&in, &more);
+	assert_int_equal(more.size_bytes, more.xon_bytes);
+	assert_int_equal(more.xoff_bytes, h.xoff_bytes);
+	in.shared_pool = false;
 	in.gearbox_ns = 400;
 	headroom_calc(&in, &more);
 	assert_true(more.xoff_bytes >= h.xoff_bytes + 10000);
@@ -208,6 +215,34 @@ static void near(const char *what, double got, double expect, double tolerance)
 {
 	if (!(fabs(got - expect) <= tolerance))
 		fail_msg("%s: got %.6g, expected %.6g", what, got, expect);
+}
+
+/* Kmin against the depth at which PFC acts: of dynamic thresholds, or of XOFF at each input. */
+static void test_ecn_order(void **state)
+{
+	static const struct {
+		const char *what;
+		struct ecn_order_in in;
+		enum ecn_order order;
+		double q_pfc;
+	} rows[] = {
+		{"half of 3.2 MB", {16e6, 0, 0.125, NAN, 1.6e6, 2}, ECN_FIRST, 3.2e6},
+		{"more than half", {16e6, 0, 0.125, NAN, 1.7e6, 2}, ECN_TIGHT, 3.2e6},
+		{"all of it", {16e6, 0, 0.125, NAN, 3.2e6, 2}, PFC_FIRST, 3.2e6},
+		{"three inputs of 1 MB each", {NAN, 0, NAN, 1e6, 1.5e6, 3}, ECN_FIRST, 3e6},
+		{"one input of 1 MB", {NAN, 0, NAN, 1e6, 1.5e6, 1}, PFC_FIRST, 1e6},
+		{"Kmin is not known", {16e6, 0, 0.125, NAN, NAN, 2}, ECN_ORDER_UNKNOWN, 0},
+		{"neither is known", {NAN, 0, NAN, NAN, 1e6, 2}, ECN_ORDER_UNKNOWN, 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		double q_pfc = 0;
+		const enum ecn_order order = ecn_order(&rows[i].in, &q_pfc);
+		if (order != rows[i].order)
+			fail_msg("%s: %d, expected %d", rows[i].what, (int)order,
+				(int)rows[i].order);
+		near(rows[i].what, q_pfc, rows[i].q_pfc, 1);
+	}
 }
 
 static void test_pause(void **state)
@@ -255,6 +290,8 @@ static void test_thresholds(void **state)
 	queue.kmax_bytes = 1200e3;
 	b = ecn_bounds(&queue);
 	assert_true(b.kmin_below_pfc && b.kmax_below_pfc && b.ok);
+	near("a limit among three", dt_limit_bytes(16e6, 1, 3), 4e6, 1);
+	near("a limit among seven, alpha 1/8", dt_limit_bytes(15e6, 0.125, 7), 1e6, 1);
 }
 
 static void test_training(void **state)
@@ -423,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_headroom_now),
 		cmocka_unit_test(test_headroom_refusals),
 		cmocka_unit_test(test_headroom_generic),
+		cmocka_unit_test(test_ecn_order),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_training),

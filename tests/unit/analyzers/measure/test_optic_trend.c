@@ -79,6 +79,27 @@ static void test_noise(void **state)
 	}
 }
 
+/* One low reading in a past that was lower before is no trend: its part is as bright as the others.
+ */
+static void test_one_reading(void **state)
+{
+	static const uint16_t metrics[] = {M_OPTIC_RX_POWER};
+	const struct made_sample sample = {
+		.device = "leaf1", .port = "e1", .priority = PRIO_NONE, .metric = M_OPTIC_RX_POWER};
+	struct window_world world;
+	window_world_init(&world, NULL);
+	for (int t = 0; t < LENGTH_S; t += 10)
+		window_world_add(&world, t, sample, t < LENGTH_S / 2 ? -2.5 : -2);
+	window_world_add(&world, LENGTH_S, sample, -3);
+	window_world_cut(&world, metrics, 1, 0, LENGTH_S, world.arena, &world.window);
+	const uint32_t entity = entities_find(world.entities, "leaf1", "e1", PRIO_NONE);
+	const struct optic_trend trend = optic_trend_of(&world.window,
+		window_series(&world.window, entity, M_OPTIC_RX_POWER), -1, false, DARK);
+	assert_true(trend.known && trend.now == -3);
+	assert_false(trend.beyond);
+	window_world_done(&world);
+}
+
 static void test_too_little(void **state)
 {
 	const struct optic_case made = {5, 0, 0, 0};
@@ -92,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fall),
 		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_one_reading),
 		cmocka_unit_test(test_too_little),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

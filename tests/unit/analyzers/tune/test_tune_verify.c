@@ -187,6 +187,20 @@ static void test_bound(void **state)
 	assert_int_equal(r.verdict, VERIFY_INCONCLUSIVE);
 }
 
+/* Longer steps are harm by themselves, however much pause they saved. */
+static void test_steps_before_pause(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct verify_result r;
+	struct play before = usual, after = usual;
+	before.pause = 0.6;
+	after.pause = 0.001;
+	after.rate = 0.94e9;
+	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_ROLL_BACK);
+	assert_true(r.effects[VERIFY_J].delta < 0);
+	assert_non_null(strstr(r.why, "longer"));
+}
+
 /* Drops there were before: gone is an effect when enough were to be expected; one or two are not.
  */
 static void test_drops(void **state)
@@ -352,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_effects),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_steps_before_pause),
 		cmocka_unit_test(test_noisy),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_drops),

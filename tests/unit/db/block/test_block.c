@@ -484,10 +484,32 @@ static void test_tail(void **state)
 		free((void *)(uintptr_t)segments[i].samples);
 }
 
+/* Ten bytes hold 70 bits: a number that needs more than 64 is none. */
+static void test_long_numbers(void **state)
+{
+	uint8_t most[10], more[10], endless[12];
+	struct bytes bytes;
+	memset(endless, 0x80, sizeof(endless));
+	memset(most, 0xff, sizeof(most));
+	most[9] = 1;
+	bytes = bytes_of(most, sizeof(most));
+	assert_true(bits_uvar(&bytes) == UINT64_MAX);
+	assert_false(bytes.bad);
+	memcpy(more, most, sizeof(more));
+	more[9] = 2;
+	bytes = bytes_of(more, sizeof(more));
+	bits_uvar(&bytes);
+	assert_true(bytes.bad);
+	bytes = bytes_of(endless, sizeof(endless));
+	bits_uvar(&bytes);
+	assert_true(bytes.bad);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_long_numbers),
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_order_is_checked),

@@ -233,6 +233,15 @@ static void test_gauge(void **state)
 	assert_true(sample_f64(rollup.first) == -3.5 && sample_f64(rollup.last) == 4);
 	assert_int_equal(rollup.flags, SF_SUSPECT);
 	assert_false(rollup_track_close(track, 10, 20, &rollup));
+	/* the next bucket begins with what it holds, not with 0 */
+	for (int64_t t_ns = 11; t_ns < 14; t_ns++)
+		rollup_track_add(track,
+			&(struct sample){.t_ns = t_ns,
+				.value = sample_of_f64((double)t_ns),
+				.entity = 1,
+				.metric = M_PORT_PRE_FEC_BER});
+	assert_true(rollup_track_close(track, 10, 20, &rollup));
+	assert_true(rollup.min == 11 && rollup.max == 13 && rollup.sum == 36);
 	rollup_track_free(track);
 }
 
