@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "db/block/tail_codec.h"
 #include "db/open.h"
+#include "tests/deadline.h"
 #include "tests/patience.h"
 #include "tests/unit/db/db_world.h"
 
@@ -59,11 +60,19 @@ static void give(struct rig *r, int second, unsigned metric, uint64_t value, uns
 	store_samples(r->store, &s, 1);
 }
 
+static int flush_of(struct store *store, struct err *e)
+{
+	deadline_begin("store_flush(): that what was given is committed or told as failed");
+	const int r = store_flush(store, e);
+	deadline_end();
+	return r;
+}
+
 static void flush(struct rig *r)
 {
 	struct err e = {0};
 
-	if (store_flush(r->store, &e) < 0)
+	if (flush_of(r->store, &e) < 0)
 		fail_msg("%s", e.text);
 }
 
@@ -415,7 +424,7 @@ static void full_disk_keeps_batches(void **state)
 		for (int i = 1; i <= 20; i++)
 			give(&r, i, M_PORT_IN_OCTETS, (uint64_t)i, 0);
 		assert_int_equal(
-			store_flush(r.store, &e), codes[k] == SQLITE_FULL ? -ENOSPC : -EIO);
+			flush_of(r.store, &e), codes[k] == SQLITE_FULL ? -ENOSPC : -EIO);
 		if (!strstr(e.text, r.world.path))
 			fail_msg("%s", e.text);
 		assert_int_equal(stats(&r).pending, 20);
@@ -452,7 +461,7 @@ static void every_write_fails_once(void **state)
 		fault_vfs_after(n, SQLITE_FULL);
 		store_samples(r.store, v, 50);
 		store_event(r.store, SECONDS(0), "k", NULL, NULL, NULL);
-		failed = store_flush(r.store, NULL) < 0;
+		failed = flush_of(r.store, NULL) < 0;
 		fault_vfs_set(SQLITE_OK);
 		flush(&r);
 		if (world_int(&r.world, "SELECT count(*) FROM samples") != 50 ||
@@ -538,7 +547,7 @@ static void refused_commit_came_through(void **state)
 	give_incident(&r, "BBBBBBBB", json, n);
 	store_event(r.store, SECONDS(0), "k", NULL, NULL, "once");
 	for (int i = 0; i < 3; i++) /* then the connection is closed, and its log stays */
-		assert_int_equal(store_flush(r.store, NULL), -EIO);
+		assert_int_equal(flush_of(r.store, NULL), -EIO);
 	fault_vfs_plan(NULL);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM event WHERE text='once'"), 1);
 	flush(&r);
@@ -855,7 +864,7 @@ static void oldest_are_dropped(void **state)
 	store_event(r.store, SECONDS(0), "kept", NULL, NULL, NULL);
 	for (int i = 0; i < 25; i++)
 		give(&r, i, M_PORT_IN_OCTETS, (uint64_t)i, 0);
-	assert_int_equal(store_flush(r.store, &e), -ENOSPC);
+	assert_int_equal(flush_of(r.store, &e), -ENOSPC);
 	assert_true(stats(&r).pending <= 10);
 	fault_vfs_set(SQLITE_OK);
 	flush(&r);

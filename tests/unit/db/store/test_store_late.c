@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "agent/base/cleanup.h"
+#include "tests/deadline.h"
 #include "tests/patience.h"
 #include "tests/unit/db/db_world.h"
 
@@ -37,12 +38,20 @@ static void give_value(struct store *store, uint32_t entity, int second, uint64_
 	store_samples(store, &s, 1);
 }
 
+static int late_flush(struct store *store, struct err *e)
+{
+	deadline_begin("store_flush(): that what was given is committed or told as failed");
+	const int r = store_flush(store, e);
+	deadline_end();
+	return r;
+}
+
 /* Until the store has written all that it was given. */
 static void wait_written(struct store *store)
 {
 	struct err e = {0};
 	const int64_t until_ns = mono_now().ns + DEADLINE_NS;
-	while (store_flush(store, &e) < 0) {
+	while (late_flush(store, &e) < 0) {
 		if (mono_now().ns > until_ns)
 			fail_msg("%s", e.text);
 		poll(NULL, 0, 20);
@@ -365,7 +374,10 @@ static void locked_by_another_tool(void **state)
 	tool_run(&tool);
 	give_value(store, port, 2, 12);
 	wait_stage(w.path, STAGE_WAITING, &said);
+	const int64_t until_ns = mono_now().ns + DEADLINE_NS;
 	while (!strstr(said.reason, "locked")) { /* at first it is only a write that takes long */
+		if (mono_now().ns > until_ns)
+			fail_msg("waited for 'locked', it is '%s'", said.reason);
 		poll(NULL, 0, 50);
 		assert_int_equal(store_state_read(w.path, &said), 0);
 	}
