@@ -275,9 +275,11 @@ static void test_refused(void **state)
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, HOUR), -ENOENT);
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_REJECT, NULL, HOUR + 1), -EINVAL);
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_REJECT, "", HOUR + 1), -EINVAL);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_VERIFY, NULL, HOUR + 1), -EPERM);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_REJECT, "not in this quarter", HOUR + 1), 0);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, HOUR + 2), -EPERM);
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_APPLY, NULL, HOUR + 2), -EPERM);
 	/* the same again is not asked again */
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), -EALREADY);
 	assert_non_null(tune_decision_error(-EPERM, TUNE_REJECTED));
@@ -291,6 +293,70 @@ static void test_refused(void **state)
 	/* told: accepted and applied at once */
 	assert_int_equal(act(w, "bbbbbbbb", TUNE_APPLY, NULL, HOUR + 5), 0);
 	assert_int_equal(state_of(w, "bbbbbbbb"), TUNE_APPLIED);
+}
+
+/* A reading of another priority or one that was declared says nothing; one from before the change
+ * does not take it back, and one that is neither value does. */
+static void test_readings(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, HOUR + 1), 0);
+	reads(w, HOUR + 5, "swp1", 400000, SF_DECLARED);
+	reads(w, HOUR + 5, "swp2", 400000, SF_DECLARED);
+	const struct sample other = {.t_ns = T(HOUR + 6),
+		.entity = entities_intern(w->entities, "leaf1", "swp1", 4),
+		.metric = M_CFG_ECN_KMIN,
+		.value = 400000};
+	assert_int_equal(series_memory_add(w->memory, &other), 0);
+	look(w, HOUR + 7);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_ACCEPTED);
+	reads(w, HOUR + 8, "swp1", 1000000, 0);
+	reads(w, HOUR + 8, "swp2", 1000000, 0);
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_APPLY, NULL, HOUR + 10), 0);
+	look(w, HOUR + 11); /* the switches were not asked since */
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED);
+	reads(w, HOUR + 20, "swp1", 700000, 0);
+	look(w, HOUR + 21);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_UNDONE);
+}
+
+static void test_places(void **state)
+{
+	struct world *w = *state;
+	json_t *sheet = sheet_of("bbbbbbbb", 5e5);
+	json_object_set_new(sheet, "priority", json_integer(4));
+	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
+	assert_int_equal(propose_document(w, sheet), 0);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_PROPOSED); /* another class, another sheet */
+	/* an hour before its end it still lives */
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, 72 * HOUR), 0);
+}
+
+/* What did harm is due until somebody has dealt with it; a long history keeps how it began. */
+static void test_roll_back(void **state)
+{
+	struct world *w = *state;
+	const struct tune_record *record;
+	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_APPLY, NULL, HOUR + 5), 0);
+	tune_ledger_roll_back(w->l, "aaaaaaaa", "7 lossless drops since", T(HOUR + 9));
+	record = tune_ledger_find(w->l, "aaaaaaaa");
+	assert_int_equal(record->state, TUNE_APPLIED);
+	assert_true(record->roll_back_open);
+	assert_true(record->roll_back_ns == T(HOUR + 9));
+	assert_string_equal(record->roll_back_why, "7 lossless drops since");
+	assert_string_equal(w->last, "aaaaaaaa: rollback_due: 7 lossless drops since");
+	tune_ledger_settled(w->l, "aaaaaaaa");
+	assert_false(record->roll_back_open);
+	assert_true(record->roll_back_ns == T(HOUR + 9)); /* it did harm all the same */
+	for (int i = 0; i < 2 * TUNE_HISTORY_MAX; i++)
+		tune_ledger_roll_back(w->l, "aaaaaaaa", "again", T(HOUR + 10 + i));
+	assert_int_equal(record->n_history, TUNE_HISTORY_MAX);
+	assert_string_equal(record->history[0].event, "proposed");
+	assert_string_equal(record->history[1].event, "accepted");
+	assert_true(record->history[TUNE_HISTORY_MAX - 1].t_ns ==
+		T(HOUR + 10 + 2 * TUNE_HISTORY_MAX - 1));
 }
 
 static void test_expiry(void **state)
@@ -395,6 +461,15 @@ static void test_expected(void **state)
 	act(w, "aaaaaaaa", TUNE_APPLY, NULL, HOUR + 70);
 	assert_int_equal(tune_ledger_expected(w->l, w->arena, &v), 4);
 	assert_true(v[1].value == 1e6);
+	/* alpha as the switch tells it: 1/8 is -3 */
+	json_t *sheet = sheet_of("bbbbbbbb", 0.125);
+	json_object_set_new(sheet, "priority", json_integer(4));
+	json_object_set_new(
+		json_array_get(json_object_get(sheet, "changes"), 0), "knob", json_string("alpha"));
+	assert_int_equal(propose_document(w, sheet), 0);
+	act(w, "bbbbbbbb", TUNE_ACCEPT, NULL, HOUR + 60);
+	assert_int_equal(tune_ledger_expected(w->l, w->arena, &v), 6);
+	assert_true(v[4].metric == tune_knob_metric(KNOB_ALPHA) && v[4].value == -3);
 }
 
 static void test_same(void **state)
@@ -416,6 +491,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_forged_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_readings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_roll_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_expiry, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_expected, setup, teardown),

@@ -54,6 +54,19 @@ static void ahead_twice(void **state)
 	assert_int_equal(at(&clock, BEGIN, BEGIN + 41 * DAY, 27 * HOUR), BEGIN + 41 * DAY);
 }
 
+/* A day under one wrong clock does not vouch for another one that is further ahead. */
+static void ahead_otherwise(void **state)
+{
+	struct retain_clock clock = {0};
+	at(&clock, BEGIN, BEGIN, 0);
+	at(&clock, BEGIN, BEGIN + 40 * DAY, 1 * HOUR);
+	assert_int_equal(
+		at(&clock, BEGIN, BEGIN + 40 * DAY + 20 * HOUR, 21 * HOUR), BEGIN + 21 * HOUR);
+	assert_int_equal(at(&clock, BEGIN, BEGIN + 400 * DAY, 26 * HOUR), BEGIN + 26 * HOUR);
+	assert_true(clock.ahead);
+	assert_int_equal(at(&clock, BEGIN, BEGIN + 401 * DAY, 50 * HOUR), BEGIN + 401 * DAY);
+}
+
 /* Off for 30 days: after a day of running the clock is believed. */
 static void off_for_long(void **state)
 {
@@ -170,6 +183,7 @@ int main(void)
 		cmocka_unit_test(empty_store),
 		cmocka_unit_test(ahead_at_start),
 		cmocka_unit_test(ahead_twice),
+		cmocka_unit_test(ahead_otherwise),
 		cmocka_unit_test(off_for_long),
 		cmocka_unit_test(set_back),
 		cmocka_unit_test(ahead_and_restarted),

@@ -423,8 +423,7 @@ static void full_disk_keeps_batches(void **state)
 		fault_vfs_set(codes[k]);
 		for (int i = 1; i <= 20; i++)
 			give(&r, i, M_PORT_IN_OCTETS, (uint64_t)i, 0);
-		assert_int_equal(
-			flush_of(r.store, &e), codes[k] == SQLITE_FULL ? -ENOSPC : -EIO);
+		assert_int_equal(flush_of(r.store, &e), codes[k] == SQLITE_FULL ? -ENOSPC : -EIO);
 		if (!strstr(e.text, r.world.path))
 			fail_msg("%s", e.text);
 		assert_int_equal(stats(&r).pending, 20);

@@ -212,8 +212,7 @@ static void one_transaction_holds_all(void **state)
 /* Whichever step fails: nothing is lost, nothing is there twice, what came later stays later. */
 static void a_failed_step_is_tried_again(void **state)
 {
-	int *const steps[] = {
-		&backend.fail_begin, &backend.fail_samples, &backend.fail_commit};
+	int *const steps[] = {&backend.fail_begin, &backend.fail_samples, &backend.fail_commit};
 	for (size_t i = 0; i < rw_countof(steps); i++) {
 		struct rig rig;
 		struct store_stats stats;
