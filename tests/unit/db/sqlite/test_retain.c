@@ -309,7 +309,16 @@ static void states(void **state)
 			t_ns, i, t_ns, t_ns, i, t_ns);
 		world_exec(&w, sql);
 	}
+	for (int days = 50; days <= 100; days += 50) {
+		snprintf(sql, sizeof(sql),
+			"INSERT INTO port_attr(device, port, t_ns, alias) VALUES('leaf1', 'swp1', "
+			"%lld, 'up')",
+			(long long)DAYS_AGO(days));
+		world_exec(&w, sql);
+	}
 	retain(&w, usual, NULL);
+	/* names and attributes of ports stay as long as hours do, which is for ever here */
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM port_attr"), 2);
 	/* the configuration in force a year ago, and later ones */
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM fabric_history"), 3);
 	assert_int_equal(world_int(&w, "SELECT min(t_ns) FROM fabric_history"), DAYS_AGO(700));

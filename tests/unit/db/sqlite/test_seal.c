@@ -12,6 +12,7 @@
 #include "db/sqlite/sqlite.h"
 #include "db/sqlite/sample_sort.h"
 #include "db/store/store_backend.h"
+#include "tests/deadline.h"
 #include "tests/unit/db/sqlite/file_samples.h"
 
 /* ---- chance -------------------------------------------------------------- */
@@ -469,6 +470,74 @@ static void slices_follow_the_pace(void **state)
 	bench_done(&b);
 }
 
+/* Instants from @from_s to @to_s, one a second, of all that a device has, in one row of the tail. */
+static void commit_seconds(struct bench *b, int from_s, int to_s)
+{
+	enum { PER_INSTANT = PORTS * (4 + 2 * (NAMES - 1)) };
+	const size_t most = (size_t)(to_s - from_s) * PER_INSTANT;
+	rw_cleanup(freep) struct sample *v = rw_calloc(most, sizeof(*v));
+	size_t n = 0;
+	for (int t_s = from_s; t_s < to_s; t_s++)
+		for (unsigned i = 0; i < PORTS * NAMES; i++) {
+			const uint16_t *metrics = i % NAMES ? prio_metrics : port_metrics;
+			const size_t n_metrics =
+				i % NAMES ? rw_countof(prio_metrics) : rw_countof(port_metrics);
+			for (size_t m = 0; m < n_metrics; m++)
+				v[n++] = sample_at(SECONDS(t_s), b->ids[0][i / NAMES][i % NAMES],
+					metrics[m], (uint64_t)t_s, 0);
+		}
+	assert_true(n <= most);
+	assert_int_equal(bench_commit(b, v, n), 0);
+}
+
+/* Eleven minutes would suit the device, and do not divide an hour: blocks are of twelve. What lies
+ * at the end of a slice belongs to it, and what lies behind the newest end stays in the tail. */
+static void slices_divide_an_hour(void **state)
+{
+	struct bench b;
+
+	bench_init(&b);
+	bench_open(&b);
+	for (int t_s = 2200; t_s < 3700; t_s += 300)
+		commit_seconds(&b, t_s, t_s + 300);
+	deadline_begin("the sealing of 25 minutes");
+	bench_compact(&b, 0, INT64_MAX);
+	deadline_end();
+	assert_true(world_int(&b.world, "SELECT count(*) FROM block") > 0);
+	assert_int_equal(world_int(&b.world,
+				 "SELECT count(*) FROM block WHERE "
+				 "(from_ns-1)/720000000000<>(to_ns-1)/720000000000"),
+		0);
+	assert_int_equal(world_int(&b.world, "SELECT max(to_ns) % 720000000000 FROM block"), 0);
+	assert_int_equal(world_int(&b.world,
+				 "SELECT (SELECT min(from_ns) FROM tail)-(SELECT max(to_ns) FROM "
+				 "block)"),
+		NS_PER_S);
+	sqlite_backend.close(b.state);
+	bench_done(&b);
+}
+
+/* A job whose rows went meanwhile leaves no transaction behind: samples are stored as before. */
+static void a_stale_job_is_rolled_back(void **state)
+{
+	struct bench b;
+
+	bench_init(&b);
+	bench_open(&b);
+	commit_seconds(&b, 0, 7300);
+	bench_compact(&b, 0, 0); /* reads its rows */
+	assert_int_equal(world_int(&b.world, "SELECT count(*) FROM block"), 0);
+	world_exec(&b.world, "DELETE FROM tail");
+	deadline_begin("the end of a job without rows");
+	bench_compact(&b, 0, INT64_MAX);
+	deadline_end();
+	assert_int_equal(world_int(&b.world, "SELECT count(*) FROM block"), 0);
+	commit_seconds(&b, 7300, 7310);
+	assert_int_equal(world_int(&b.world, "SELECT count(*) FROM tail"), 1);
+	sqlite_backend.close(b.state);
+	bench_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +545,8 @@ int main(void)
 		cmocka_unit_test(what_goes_in_comes_out),
 		cmocka_unit_test(killed_at_any_moment),
 		cmocka_unit_test(slices_follow_the_pace),
+		cmocka_unit_test(slices_divide_an_hour),
+		cmocka_unit_test(a_stale_job_is_rolled_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
