@@ -12,7 +12,7 @@
 
 #include "tests/patience.h"
 
-#define DEADLINE_IDLE_NS (INT64_C(10) * 1000000000) /* what takes milliseconds */
+#define DEADLINE_IDLE_NS (INT64_C(3) * 1000000000) /* what takes milliseconds */
 
 static const char *deadline_what;
 

@@ -8,8 +8,10 @@
 #include <cmocka.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "db/open.h"
+#include "db/sqlite/schema.h"
 #include "db/series/history.h"
 #include "db/sqlite/admin.h"
 #include "db/sqlite/sqlite.h"
@@ -348,12 +350,49 @@ static void writer_goes_on(void **state)
 	world_done(&w);
 }
 
+/* ---- set aside ------------------------------------------------------------ */
+
+/* A file that nobody can read any more is put out of the way when it is ours, and never when
+ * another program's name stands in its header. */
+static void only_ours_is_set_aside(void **state)
+{
+	static const struct {
+		int id;
+		bool ours;
+	} rows[] = {{SCHEMA_APPLICATION_ID, true}, {SCHEMA_APPLICATION_ID + 1, false}};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		char garbage[3000], command[160];
+		struct db_world w;
+		struct err e = {0};
+		void *writer = NULL;
+		damage_init(&w);
+		snprintf(command, sizeof(command), "PRAGMA application_id=%d", rows[i].id);
+		world_exec(&w, command);
+		world_exec(&w, "PRAGMA wal_checkpoint(TRUNCATE)");
+		memset(garbage, 0x5a, sizeof(garbage));
+		const int fd = open(w.path, O_WRONLY);
+		assert_true(fd >= 0);
+		assert_int_equal(pwrite(fd, garbage, sizeof(garbage), 100), sizeof(garbage));
+		close(fd);
+		const struct store_options o = {.path = w.path, .set_aside = true};
+		const int r = sqlite_backend.open(&o, &writer, &e);
+		assert_true(r < 0);
+		if ((r == STORE_SET_ASIDE) != rows[i].ours)
+			fail_msg("row %zu: %d, %s", i, r, e.text);
+		assert_int_equal(access(w.path, F_OK) == 0, !rows[i].ours);
+		snprintf(command, sizeof(command), "rm -f '%s'.damaged-*", w.path);
+		assert_int_equal(system(command), 0);
+		world_done(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_page),
 		cmocka_unit_test(any_byte),
 		cmocka_unit_test(writer_goes_on),
+		cmocka_unit_test(only_ours_is_set_aside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -470,7 +470,8 @@ static void slices_follow_the_pace(void **state)
 	bench_done(&b);
 }
 
-/* Instants from @from_s to @to_s, one a second, of all that a device has, in one row of the tail. */
+/* Instants from @from_s to @to_s, one a second, of all that a device has, in one row of the tail.
+ */
 static void commit_seconds(struct bench *b, int from_s, int to_s)
 {
 	enum { PER_INSTANT = PORTS * (4 + 2 * (NAMES - 1)) };

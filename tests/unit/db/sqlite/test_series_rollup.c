@@ -289,6 +289,26 @@ static void test_steps(void **state)
 	rolls_close(&w);
 }
 
+/* A poll on the very end of an hour belongs to it, and not to the next one. */
+static void test_hour_ends(void **state)
+{
+	struct rolls_world w = {0};
+
+	(void)state;
+	rolls_open(&w);
+	for (int64_t k = 0; k <= 8 * 60; k++) {
+		const int64_t t_ns = BEGIN_NS + k * 60 * NS_PER_S;
+		const struct sample v[] = {
+			sample_at(t_ns, w.port[1][0], M_PORT_IN_OCTETS, (uint64_t)(k * k), 0),
+			sample_at(t_ns, w.prio[1][0], M_QUEUE_DEPTH, (uint64_t)k, 0)};
+		rolls_commit(&w, v, 2);
+	}
+	rolls_compact(&w, INT64_MAX);
+	rolls_check(&w, BEGIN_NS, BEGIN_NS + 8 * HOUR_NS);
+	rolls_check(&w, BEGIN_NS + 2 * HOUR_NS, BEGIN_NS + 3 * HOUR_NS);
+	rolls_close(&w);
+}
+
 /* A value that comes late, but with its right time, is in the minutes and hours that it touches. */
 static void test_late(void **state)
 {
@@ -432,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_hour_ends),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_raw_gone),
 		cmocka_unit_test(test_killed),
