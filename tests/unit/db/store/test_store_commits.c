@@ -21,6 +21,8 @@ struct made_up {
 };
 
 static struct made_up backend;
+static bool unreadable; /* when the newest sample was */
+static char remembered[200];
 
 static int fails(int *times, struct err *e)
 {
@@ -99,7 +101,7 @@ static uint64_t made_log_bytes(const void *state)
 static int made_newest(void *state, int64_t *ret)
 {
 	*ret = 0;
-	return 0;
+	return unreadable ? -EIO : 0;
 }
 static int made_compact(
 	void *state, int64_t now_ns, int64_t budget_ns, bool *ret_more, struct err *e)
@@ -113,6 +115,7 @@ static int made_recall(void *state, const char *key, char *buf, size_t size)
 }
 static int made_remember(void *state, const char *key, const char *text)
 {
+	snprintf(remembered, sizeof(remembered), "%s", text);
 	return 0;
 }
 static void made_close(void *state)
@@ -221,7 +224,9 @@ static void a_failed_step_is_tried_again(void **state)
 		give(&rig, 0);
 		store_event(rig.store, SECONDS(0), "kind", NULL, NULL, NULL);
 		give(&rig, 1);
+		const uint64_t number = store_handed(rig.store);
 		assert_int_equal(flush(&rig), -EIO);
+		assert_false(store_committed(rig.store, number));
 		holds(0);
 		assert_int_equal(backend.events, 0);
 		assert_int_equal(backend.rollbacks, 1);
@@ -232,6 +237,7 @@ static void a_failed_step_is_tried_again(void **state)
 		give(&rig, 2);
 		assert_int_equal(flush(&rig), 0);
 		holds(3);
+		assert_true(store_committed(rig.store, number));
 		assert_int_equal(backend.events, 1);
 		rig_close(&rig);
 	}
@@ -281,6 +287,21 @@ static void the_thread_tries_again(void **state)
 	rig_close(&rig);
 }
 
+/* What the file holds cannot be read: its data count as very old, so that the clock vouches for
+ * nothing and nothing is deleted by it. */
+static void an_unreadable_past_vouches_for_nothing(void **state)
+{
+	struct rig rig;
+	unreadable = true;
+	rig_init(&rig, false);
+	give(&rig, 0);
+	assert_int_equal(flush(&rig), 0);
+	rig_close(&rig);
+	unreadable = false;
+	if (strncmp(remembered, "1 1 1 ", 6) != 0) /* trusted: 1 ns after 1970; ahead */
+		fail_msg("the clock is remembered as '%s'", remembered);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_bad_row_is_left_out),
 		cmocka_unit_test(closing_commits),
 		cmocka_unit_test(the_thread_tries_again),
+		cmocka_unit_test(an_unreadable_past_vouches_for_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
