@@ -491,7 +491,7 @@ static void commit_seconds(struct bench *b, int from_s, int to_s)
 	assert_int_equal(bench_commit(b, v, n), 0);
 }
 
-/* Eleven minutes would suit the device, and do not divide an hour: blocks are of twelve. What lies
+/* Thirteen minutes would suit the device, and do not divide an hour: no block crosses one. What lies
  * at the end of a slice belongs to it, and what lies behind the newest end stays in the tail. */
 static void slices_divide_an_hour(void **state)
 {
@@ -499,17 +499,17 @@ static void slices_divide_an_hour(void **state)
 
 	bench_init(&b);
 	bench_open(&b);
-	for (int t_s = 2200; t_s < 3700; t_s += 300)
-		commit_seconds(&b, t_s, t_s + 300);
+	for (int t_s = 2200; t_s < 3700; t_s += 6)
+		commit_seconds(&b, t_s, t_s + 6);
 	deadline_begin("the sealing of 25 minutes");
 	bench_compact(&b, 0, INT64_MAX);
 	deadline_end();
 	assert_true(world_int(&b.world, "SELECT count(*) FROM block") > 0);
 	assert_int_equal(world_int(&b.world,
 				 "SELECT count(*) FROM block WHERE "
-				 "(from_ns-1)/720000000000<>(to_ns-1)/720000000000"),
+				 "(from_ns-1)/3600000000000<>(to_ns-1)/3600000000000"),
 		0);
-	assert_int_equal(world_int(&b.world, "SELECT max(to_ns) % 720000000000 FROM block"), 0);
+	assert_int_equal(world_int(&b.world, "SELECT max(to_ns) % 60000000000 FROM block"), 0);
 	assert_int_equal(world_int(&b.world,
 				 "SELECT (SELECT min(from_ns) FROM tail)-(SELECT max(to_ns) FROM "
 				 "block)"),

@@ -464,6 +464,8 @@ static void every_write_fails_once(void **state)
 		fault_vfs_set(SQLITE_OK);
 		flush(&r);
 		if (world_int(&r.world, "SELECT count(*) FROM samples") != 50 ||
+			world_int(&r.world, "SELECT count(*) FROM series") != 8 ||
+			world_int(&r.world, "SELECT count(*) FROM entity") != 11 ||
 			world_int(&r.world, "SELECT count(*) FROM events") != 1)
 			fail_msg("after write %lld failed", (long long)n);
 		rig_done(&r);
