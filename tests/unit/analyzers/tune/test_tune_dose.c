@@ -975,12 +975,13 @@ static void rounding_must_not_put_kmin_above_half_of_pfc(void **state)
 	assert_non_null(strstr(plan.refused, "would not be in order below"));
 }
 
-/* In steps of 1 MB both end at the same value: no ramp is left. */
+/* In steps of 2 MB both end at the same value: no ramp is left. */
 static void rounding_must_not_make_kmin_and_kmax_one(void **state)
 {
 	struct tune_world *w = *state;
 	make_early(w, 10000);
-	all_settable(w, 1e6);
+	set_all(w, 0, 10000, 40000, 1); /* half of q_PFC is 4 MB: that is not what refuses it */
+	all_settable(w, 2e6);
 	const struct tune_plan plan = plan_of(w, FAMILY_ECN_UP);
 	assert_int_equal(plan.n_changes, 0);
 	assert_non_null(plan.refused);

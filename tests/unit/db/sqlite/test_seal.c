@@ -491,8 +491,9 @@ static void commit_seconds(struct bench *b, int from_s, int to_s)
 	assert_int_equal(bench_commit(b, v, n), 0);
 }
 
-/* Thirteen minutes would suit the device, and do not divide an hour: no block crosses one. What lies
- * at the end of a slice belongs to it, and what lies behind the newest end stays in the tail. */
+/* Thirteen minutes would suit the device, and do not divide an hour: no block crosses one. What
+ * lies at the end of a slice belongs to it, and what lies behind the newest end stays in the tail.
+ */
 static void slices_divide_an_hour(void **state)
 {
 	struct bench b;
