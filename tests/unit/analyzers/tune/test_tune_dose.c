@@ -650,7 +650,7 @@ static void losses_tell_how_large_the_step_is(void **state)
 static struct tune_plan plan_of(struct tune_world *w, enum tune_family family)
 {
 	static struct tune_case c;
-	struct tune_plan plan;
+	struct tune_plan plan = {0};
 	const struct tune_rule *rule = NULL;
 	tune_diagnose(&w->in, &c);
 	for (size_t i = 0; i < tune_n_rules && !rule; i++)
