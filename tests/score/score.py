@@ -134,7 +134,7 @@ def run(c, options):
             return {**c, "verdict": "error", "error": "replay: " + r.stderr.strip()[-300:]}
         answer = json.loads(r.stdout)
         peers = links(open(os.path.join(work, "fabric.yaml"), encoding="utf-8").read())
-        out = {**c, "program": options.program, "hours": length / 3600, **judge(truth, answer["incidents"], peers)}
+        out = {**c, "hours": length / 3600, **judge(truth, answer["incidents"], peers)}
         out["truth"] = [{k: f.get(k) for k in ("cause", "subject", "device", "port", "host", "group")} for f in truth.get("faults", [])]
         out["took_s"] = round(time.monotonic() - t0, 2)
         return out
@@ -197,7 +197,7 @@ class Walk:
             for c in group:
                 if time.monotonic() >= self.end:
                     return
-                self.take(run(c, self.options))
+                self.take({**run(c, self.options), "program": self.options.program})
 
 
 def program_of(rocewatch):
