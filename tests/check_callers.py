@@ -5,6 +5,7 @@ Reads the symbols of all object files under BUILD with nm. A function of the pro
 file does not name a second time, has no caller: it is deleted. Where only tests or the printed pages of docs/ need it, its
 declaration says so: the comment at it has the words "for tests" or "for docs". Object files whose source is gone are not looked at.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -29,7 +30,8 @@ def source_of(source, build, name):
 
 def read_symbols(source, build):
     """({function: source}, {symbol: is it needed by the product, else by tests}) of the object files of this tree."""
-    objects = [str(path) for path in sorted(build.rglob("*.o"))]
+    # os.walk, not rglob: other tests make and delete folders below the build meanwhile
+    objects = sorted(os.path.join(folder, name) for folder, _, names in os.walk(build) for name in names if name.endswith(".o"))
     if not objects:
         sys.exit(f"check_callers: no object file under {build}: build first")
     listing = subprocess.run(["nm", "-A", "-g", *objects], capture_output=True, text=True, check=True).stdout
