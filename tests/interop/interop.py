@@ -66,12 +66,18 @@ def check(condition, message):
         raise Failed(message)
 
 
+def command_of(pid):
+    return pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")
+
+
 def asked_for():
     """ctest has no tests that only run when named; so the one that started us is looked at."""
     if os.environ.get("RW_INTEROP") == "1":
         return True
     try:
-        words = pathlib.Path("/proc/%d/cmdline" % os.getppid()).read_bytes().split(b"\0")
+        words = command_of(os.getppid())
+        if os.path.basename(words[0]) == b"timed":  # it notes what a test costs, and names each
+            words = command_of(int(re.search(r"PPid:\s*(\d+)", pathlib.Path("/proc/%d/status" % os.getppid()).read_text())[1]))
     except OSError:
         return False
     return any(b"interop" in w for w in words[1:])
