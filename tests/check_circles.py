@@ -5,11 +5,10 @@ Reads the symbols of the product's libraries (librw_*.a under BUILD) with nm: an
 symbol that the other one defines. Two or more files that need each other in a circle cannot be understood, tested or replaced one
 at a time. Prints each circle with the symbols that tie it, and fails when there is one.
 """
+import os
 import pathlib
 import subprocess
 import sys
-
-ROOMS = ("agent", "analyzers", "collectors", "config", "db", "proto")
 
 
 def read_symbols(archive):
@@ -26,8 +25,9 @@ def read_symbols(archive):
 
 def read_needs(build):
     """{object: {needed object: symbol}} of all archives of the product."""
-    # the rooms' folders, not the whole build: below its tests folders come and go meanwhile
-    archives = sorted(path for room in ROOMS for path in pathlib.Path(build, room).rglob("librw_*.a"))
+    # os.walk, not rglob: other tests make and delete folders below the build meanwhile
+    names = (pathlib.Path(folder, name) for folder, _, names in os.walk(build) for name in names)
+    archives = sorted(path for path in names if path.match("librw_*.a"))
     if not archives:
         sys.exit(f"check_circles: no librw_*.a under {build}: build first")
     definer = {}
