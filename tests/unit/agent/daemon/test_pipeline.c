@@ -370,7 +370,8 @@ static void test_slices(void **state)
 	const struct sliced seen = play_in_slices(&sliced, v, n, &now);
 	assert_true(seen.waited > 20);
 	assert_true(seen.parted > 20);
-	assert_int_equal(seen.most, 1);
+	/* a turn ends when its own timer is due: on a busy machine a second slice is due by then */
+	assert_in_range(seen.most, 1, 2);
 	rw_cleanup(freep) char *got = incidents_text(&sliced);
 	assert_string_equal(got, expected);
 	assert_int_equal(pipeline_counters(sliced.pipeline)->late, 0);
