@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "agent/alert/sender.h"
 #include "analyzers/analyzer.h"
 
 enum { MAX_TABLES = 256 };
@@ -13,8 +14,10 @@ static pthread_once_t module_once = PTHREAD_ONCE_INIT;
 
 static void module_fill(void)
 {
-	for (; analyzers[module_n] && module_n < MAX_TABLES; module_n++)
-		module_rows[module_n] = &analyzers[module_n]->options;
+	for (size_t i = 0; analyzers[i] && module_n < MAX_TABLES; i++)
+		module_rows[module_n++] = &analyzers[i]->options;
+	for (size_t i = 0; senders[i] && module_n < MAX_TABLES; i++)
+		module_rows[module_n++] = &senders[i]->options;
 }
 
 const struct option_table *const *module_tables(size_t *ret_n)

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/check/check.h"
 
 /* Both read the database and the configuration, which belong to the group. */

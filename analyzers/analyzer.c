@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "analyzers/measure/observe.h"
 #include "config/config.h"
 

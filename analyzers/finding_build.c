@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/str.h"
 #include "analyzers/finding_list.h"
 
 #define PUSH(t, list, count, ...)                                                                  \

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/err.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 /* The end of the host in @text, which begins at *@host; *@ret_port is the port's text, or NULL.
  * NULL when the brackets are wrong. */

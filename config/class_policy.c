@@ -1,7 +1,7 @@
 /* class_policy - the tables of words, and which one holds for a class. */
 #include "config/class_policy.h"
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 /*
  * Sources: DCQCN (Zhu et al., SIGCOMM 2015); Ultra Ethernet Specification 1.0.1 (UET does without

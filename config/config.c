@@ -9,13 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/outside.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/config_build.h"
-#include "config/yaml.h"
 
 enum { MAX_MISTAKES = 50 };
 
@@ -97,7 +95,6 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 		schema_read(&b, &schema_root, b.root, c->tree);
 		build_fabric(&b);
 		build_config(&b);
-		build_matches(&b);
 	}
 	if (mistakes.n > 0) {
 		config_mistakes_sort(&mistakes);
@@ -301,23 +298,22 @@ static int unknown_setting(const struct config *config, const char *key, struct 
 static int config_set_values(struct config *config, const struct field *field, void *base,
 	const char *key, const char *text, struct err *e)
 {
-	struct tree_values *values = (void *)((char *)base + field->option.offset);
 	rw_cleanup(freep) char *words = rw_strdup(text);
-	const size_t most = strlen(text) + 1;
-	struct tree_values ret = {.v = arena_array(config->arena, const char *, most),
-		.at = arena_array(config->arena, const struct yaml_node *, most)};
+	const char **v = arena_array(config->arena, const char *, strlen(text) + 1);
+	size_t n = 0;
 	char *save = NULL;
 	for (char *word = strtok_r(words, ", []", &save); word;
 		word = strtok_r(NULL, ", []", &save)) {
 		struct err why = {0};
 		if (field->check && field->check(word, &why) < 0)
 			return err_set(e, -EINVAL, "%s is %s", key, why.text);
-		ret.v[ret.n++] = arena_printf(config->arena, "%s", word);
+		v[n++] = arena_strdup(config->arena, word);
 	}
-	if (ret.n == 0)
+	if (n == 0)
 		return err_set(
 			e, -EINVAL, "%s is '%.100s'; expected a list such as 3,4", key, text);
-	*values = ret;
+	*(const char ***)(void *)((char *)base + field->option.offset) = v;
+	*(size_t *)(void *)((char *)base + field->count) = n;
 	return 0;
 }
 

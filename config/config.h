@@ -11,14 +11,32 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "agent/base/err.h"
-#include "config/config_alerts.h"
-#include "config/config_ship.h"
+#include "base/err.h"
 #include "config/fabric.h"
 #include "config/option.h"
 #include "config/snmp_security.h"
 
 struct arena;
+struct yaml_node;
+
+/*
+ * The structs below are filled by the rows of schema.c. Where a row stands for a member, the value
+ * is as read; .._read is as written, beside what became of it. .node is the place in the file: NULL
+ * when the section is not in it.
+ */
+struct config_texts {
+	const char *const *v;
+	size_t n;
+};
+
+/* A secret is only ever named: a file, an environment variable or a systemd credential.
+ * secret_read() gets it when needed. */
+struct config_secret {
+	enum { SECRET_NONE, SECRET_FILE, SECRET_ENV, SECRET_CREDENTIAL } from;
+	const char *name; /* path, variable or credential name */
+	int line, col;
+	const char *file, *env, *credential; /* as read: the one that is given is .name */
+};
 
 /* One trailing newline is stripped. It lies in locked memory; the caller ends it with
  * locked_free(). 0, -ENOENT, -EACCES, -EINVAL (empty);
@@ -31,6 +49,7 @@ struct config;
 void secrets_leave_environment(const struct config *config);
 
 struct config_snmp_credential {
+	const struct yaml_node *node;
 	int version; /* 1, 2 (= 2c) or 3 */
 	struct config_secret community;
 	const char *user, *context; /* v3; context "" */
@@ -38,21 +57,26 @@ struct config_snmp_credential {
 	struct config_secret auth_secret;
 	enum snmp_priv priv;
 	struct config_secret priv_secret;
+	const char *context_read;
+	int version_read, auth_read, priv_read; /* -1: not given */
 };
 struct config_gnmi_credential {
+	const struct yaml_node *node, *tls_node;
 	const char *username;
 	struct config_secret password, token;
 	const char *tls_ca, *tls_cert, *tls_key, *tls_server_name; /* NULL = not given */
 	bool tls_off, tls_skip_verify;
 };
 struct config_credential {
+	const struct yaml_node *node;
 	const char *name;
 	struct config_snmp_credential *snmp; /* NULL = not given */
 	struct config_gnmi_credential *gnmi;
-	int line;
 };
 
 struct config_snmp { /* per device */
+	const struct yaml_node *node;
+	const char *address_read, *credentials; /* "HOST:PORT", a name */
 	const char *address; /* host only: IPv4, IPv6 without brackets, or name */
 	uint16_t port; /* 161 */
 	const struct config_credential *credential;
@@ -60,9 +84,11 @@ struct config_snmp { /* per device */
 	int retries;
 	uint64_t max_varbinds_s; /* 0 = no limit */
 	const char *source, *netns; /* source address, network namespace; NULL */
-	int line;
 };
 struct config_gnmi {
+	const struct yaml_node *node;
+	const char *address_read, *credentials;
+	int encoding_read;
 	const char *address;
 	uint16_t port;
 	const struct config_credential *credential;
@@ -70,44 +96,44 @@ struct config_gnmi {
 	/* number in the protocol; -1 = what the profile prefers of what the device offers */
 	int encoding;
 	uint64_t max_message; /* bytes of one message that are accepted */
-	int line;
 };
 struct config_sflow_port {
 	uint32_t ifindex;
 	const char *port;
 };
 struct config_sflow { /* the sFlow agent of a device */
+	const struct yaml_node *node;
+	struct config_texts ports_read; /* "7=Ethernet4" */
 	const char *agent; /* NULL: the address of snmp or gnmi */
 	struct config_sflow_port *ports;
 	size_t n_ports;
 	bool counters; /* store them, when nothing else asks the device */
-	int line;
 };
 struct config_device_push { /* what the device sends by itself */
+	const struct yaml_node *node;
 	const char *address; /* NULL: that of snmp or gnmi */
 	const char *const *names; /* of itself, beside the device's name */
 	size_t n_names;
 	const char *const *objects; /* texts of config/push_objects.h */
 	size_t n_objects;
 	int64_t interval_ns;
-	int line;
 };
 struct config_device {
+	const struct yaml_node *node, *ports_node;
 	const char *name;
 	const struct fabric_device *device;
 	struct config_snmp *snmp; /* NULL = not polled by SNMP */
 	struct config_gnmi *gnmi;
 	struct config_sflow *sflow;
 	struct config_device_push *push; /* NULL = pushes nothing */
-	struct { /* globs of port names */
-		const char *const *v;
-		size_t n;
-	} exclude, include;
+	struct config_texts exclude, include; /* globs of port names */
 	const char *profile; /* "auto" */
-	int line;
+	const char *rail; /* it, role and load balancing are those of .device */
+	int role, lb;
 };
 
 struct config_capture {
+	const struct yaml_node *node;
 	const char *name, *interface, *listen; /* interface or listen */
 	const char *const *allow; /* with listen: networks; the devices' addresses when none */
 	size_t n_allow;
@@ -120,8 +146,10 @@ struct config_capture {
 	uint32_t snaplen; /* bytes, 192 */
 	uint64_t buffer_bytes; /* kernel ring */
 	int64_t interval_ns; /* flow interval, 10 s */
-	struct config_push *push; /* NULL = captures packets, or listens for sFlow */
+	const char *port_read; /* "DEVICE:PORT" */
+	int direction_read, mirrored_read;
 	int line;
+	struct config_push *push; /* NULL = captures packets, or listens for sFlow */
 };
 
 struct config_push { /* a receiver of what devices send by themselves */
@@ -140,15 +168,20 @@ struct config_push { /* a receiver of what devices send by themselves */
 };
 
 struct config_traps { /* receiver of traps and informs */
+	const struct yaml_node *node;
+	const char *listen; /* "ADDRESS:PORT" */
+	const char *const *names; /* of credentials */
+	size_t n_names;
 	const char *address;
 	uint16_t port;
 	/* with an snmp section */
 	const struct config_credential **credentials;
 	size_t n_credentials;
-	int line;
 };
 
 struct config_http { /* web page, API and metrics */
+	const struct yaml_node *node, *tls_node;
+	const char *listen; /* "ADDRESS:PORT" */
 	const char *address; /* an IP address or "localhost" */
 	uint16_t port;
 	const char *cert, *key; /* files; both NULL without TLS */
@@ -167,10 +200,74 @@ struct config_http { /* web page, API and metrics */
 /* config_http_unsafe - why this must not be served, in words behind "http: "; NULL when it may. */
 const char *config_http_unsafe(const struct config_http *http);
 
+enum sink_kind { SINK_CLICKHOUSE, SINK_REMOTE_WRITE, SINK_KINDS };
+/* sink_kind_name - the word in the file: "clickhouse". */
+const char *sink_kind_name(enum sink_kind kind);
+
+struct config_sink {
+	const struct yaml_node *node, *tls_node;
+	enum sink_kind kind;
+	const char *name; /* unique */
+	const char *url, *database, *username; /* database: of a clickhouse */
+	struct config_secret password;
+	const char *tls_ca, *tls_cert, *tls_key; /* NULL: not given */
+	bool tls_skip_verify;
+	int64_t interval_ns, retry_ns, timeout_ns;
+	uint64_t batch; /* samples in one request */
+};
+
+struct config_ship { /* where the store's content goes as well */
+	const struct yaml_node *node;
+	const char *agent; /* NULL: not given */
+	uint64_t spool_bytes;
+	struct {
+		struct config_sink *v;
+		size_t n;
+	} of_kind[SINK_KINDS];
+	struct config_sink *sinks; /* all of them */
+	size_t n_sinks;
+};
+
 struct config_store {
+	const struct yaml_node *node, *retention_node;
 	const char *path; /* file, or URL */
 	uint64_t quota_bytes;
 	int64_t raw_ns, minute_ns, hour_ns, events_ns, incidents_ns;
+	struct config_ship *ship; /* NULL: nowhere else */
+};
+
+/* One receiver of alerts. Which members below the line count depends on its kind; the others are
+ * zero. */
+struct config_receiver {
+	const struct yaml_node *node, *tls_node;
+	const struct option_table *kind; /* of the module; .name is the word in the file */
+	const char *name; /* unique */
+	int min_severity; /* enum severity: alerts below it are not sent */
+	int64_t resend_ns; /* while open */
+	int64_t retry_ns; /* longest time between two attempts */
+	int64_t timeout_ns; /* of one attempt */
+	size_t spool; /* alerts that may wait */
+	struct config_texts causes, devices, jobs; /* globs; none: all */
+	/* ---- */
+	const char *url; /* alertmanager, webhook: http(s); mail: smtp(s), NULL with .run */
+	const char *address; /* syslog: udp://HOST:PORT, tcp://HOST:PORT, unix:PATH */
+	int facility; /* syslog, RFC 5424 section 6.2.1 */
+	const char *username;
+	struct config_secret password, token, secret; /* secret: signs webhooks */
+	const char *tls_ca, *tls_cert, *tls_key; /* NULL: not given */
+	bool tls_skip_verify;
+	const char *from; /* mail; NULL: rocewatch@HOSTNAME */
+	struct config_texts to, run; /* run: the command and its arguments */
+};
+
+struct config_alerts {
+	const struct yaml_node *node;
+	int min_severity; /* of receivers that do not say */
+	int64_t resend_ns;
+	const char *web_url; /* of the web page, for links; NULL */
+	const char *runbook_url; /* of the site's runbooks, with {cause}; NULL */
+	struct config_receiver *receivers;
+	size_t n_receivers;
 };
 
 /* A file the configuration refers to: a secret, a certificate. Not opened by config_load(); see
@@ -183,17 +280,44 @@ struct config_file {
 
 /* A file in which the scheduler says what runs where. */
 struct config_job_file {
+	const struct yaml_node *node;
 	const char *path;
 	int format; /* enum job_format of agent/jobs: auto, slurm, kubernetes */
 	int64_t max_age_ns; /* an older file says nothing */
 	uint32_t min_hosts; /* jobs on fewer are left out */
 	uint32_t gpus_per_host; /* where the scheduler does not say; 0 = such jobs are left out */
-	int line;
 };
 
 struct config_judge {
+	const struct yaml_node *node;
 	const char *from; /* URL, or files with commas between them */
 	int64_t wait_ns, begin_ns;
+};
+
+struct config_defaults {
+	const struct yaml_node *node;
+	int64_t interval_ns, slow_interval_ns, timeout_ns;
+	const char *profile;
+};
+
+struct config_limits {
+	const struct yaml_node *node;
+	uint32_t names_per_device, names, ports_per_device;
+	int64_t forget_ns;
+};
+
+struct config_tuning_name { /* what the site calls what holds thresholds */
+	const struct yaml_node *node;
+	const char *devices, *object, *name;
+};
+struct config_tuning {
+	const struct yaml_node *node;
+	int64_t min_evidence_ns;
+	double min_coverage;
+	int64_t base_rtt_ns;
+	double max_pmax;
+	struct config_tuning_name *names;
+	size_t n_names;
 };
 
 struct config_tree;
@@ -215,20 +339,14 @@ struct config {
 	size_t n_pushes;
 	struct config_job_file *job_files;
 	size_t n_job_files;
-	struct {
-		int64_t interval_ns, slow_interval_ns, timeout_ns;
-		const char *profile;
-	} defaults;
+	struct config_defaults defaults;
 	const char *socket_path; /* agent socket; default: store path + ".sock" */
-	struct {
-		uint32_t names_per_device, names, ports_per_device;
-		int64_t forget_ns;
-	} limits;
+	struct config_limits limits;
 	const char *user; /* to become after start, NULL = stay */
 	/* who shares the fabric: names, each once; what an agent asks is fabric_device.agent */
 	const char **agents;
 	size_t n_agents;
-	struct config_judge *judge; /* NULL = each agent judges what it sees */
+	const struct config_judge *judge; /* NULL = each agent judges what it sees */
 	const char *self; /* config_as_agent(); NULL = all devices are ours */
 	bool judging; /* config_as_judge() */
 	int64_t whole_interval_ns; /* of all devices, before others were let go; 0 = not needed */
@@ -236,17 +354,7 @@ struct config {
 	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
 	struct config_alerts alerts;
-	struct {
-		int64_t min_evidence_ns;
-		double min_coverage;
-		int64_t base_rtt_ns;
-		double max_pmax;
-		/* what the site calls what holds thresholds */
-		struct config_tuning_name {
-			const char *devices, *object, *name;
-		} * names;
-		size_t n_names;
-	} tuning;
+	struct config_tuning tuning;
 	struct config_file *files;
 	size_t n_files;
 	struct config_tree *tree; /* the file as read, for printing (config/schema.h) */

@@ -1,17 +1,17 @@
-/* config_agents - which agent asks which device. What one of them sees: config_role.c. */
+/* config_agents - which agent asks which device. What one of them sees: config_discover.c. */
 #include "config/config_build.h"
 
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
 
 /* Names that mean something else in the data. */
 static const char *const agent_names_taken[] = {"canary", "judge"};
 
-static void agents_own(struct build *build, const struct tree_agent *tree)
+static void agents_own(struct build *build, const struct config_agent *tree)
 {
 	struct fabric *fabric = build->c->fabric;
 	for (size_t k = 0; k < tree->devices.n; k++) {
@@ -56,30 +56,25 @@ static void agents_find_orphans(struct build *build)
 static void build_judge(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_judge *tree = c->tree->judge;
-	if (!tree)
+	const struct config_judge *judge = c->judge = c->tree->judge;
+	if (!judge)
 		return;
-	c->judge = arena_new_of(c->arena, struct config_judge);
-	c->judge->from = tree->from;
 	if (c->fabric->discover && c->tree->discover)
-		build_warn(build, tree->node,
+		build_warn(build, judge->node,
 			"judge: it sees no LLDP, and the links are to be discovered: declare them "
 			"(rocewatch topology discover prints them), or no pause tree has an edge");
-	c->judge->wait_ns = tree->wait_ns;
-	c->judge->begin_ns = tree->begin_ns;
-	if (c->tree->agents.n == 0)
-		build_error(build, tree->node,
+	if (c->tree->n_agents == 0)
+		build_error(build, judge->node,
 			"judge: expected 'agents:' too, so that it knows for whom to wait");
 }
 
 void build_agents(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_list *trees = &c->tree->agents;
 	struct smap *seen = smap_new();
-	c->agents = arena_array(c->arena, const char *, trees->n + 1);
-	for (size_t i = 0; i < trees->n; i++) {
-		const struct tree_agent *tree = trees->v[i];
+	c->agents = arena_array(c->arena, const char *, c->tree->n_agents + 1);
+	for (size_t i = 0; i < c->tree->n_agents; i++) {
+		const struct config_agent *tree = &c->tree->agents[i];
 		if (!tree->name ||
 			build_already_given(build, seen, tree->node, "agent", tree->name))
 			continue;

@@ -1,156 +1,126 @@
-/* config_alerts - the receivers of alerts, from the file as read. */
-#include "config/config_alerts.h"
-
+/* config_alerts - who receives what: the receivers of alerts, and the sinks of 'store.ship'. */
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "config/config_build.h"
 
-#define ALERTMANAGER_RESEND_NS (60 * NS_PER_S)
-#define LOCAL_MTA "smtp://127.0.0.1:25"
 enum { RECEIVERS_MAX = 32 }; /* each has a thread */
 
-const char *receiver_kind_name(enum receiver_kind kind)
+/* The file as printed shows the values in force. */
+static void alerts_inherit(const struct config_alerts *alerts, struct config_receiver *receiver)
 {
-	static const char *const names[RECEIVER_KINDS] = {
-		[RECEIVER_ALERTMANAGER] = "alertmanager",
-		[RECEIVER_WEBHOOK] = "webhook",
-		[RECEIVER_SYSLOG] = "syslog",
-		[RECEIVER_MAIL] = "mail",
-		[RECEIVER_COMMAND] = "command",
-	};
-	return names[kind];
+	if (receiver->min_severity < 0)
+		receiver->min_severity = alerts->min_severity;
+	if (!receiver->resend_ns)
+		receiver->resend_ns = alerts->resend_ns;
+	if (!receiver->name)
+		receiver->name = receiver->kind->name;
 }
 
-static struct config_texts alerts_texts(const struct tree_values *values)
-{
-	return (struct config_texts){values->v, values->n};
-}
-
-/* The file as printed shows the values in force, so they are written into the tree. */
-static void alerts_inherit(
-	const struct tree_alerts *alerts, enum receiver_kind kind, struct tree_receiver *tree)
-{
-	if (tree->min_severity < 0)
-		tree->min_severity = alerts->min_severity;
-	if (!tree->resend_ns && kind == RECEIVER_ALERTMANAGER)
-		tree->resend_ns = ALERTMANAGER_RESEND_NS;
-	if (!tree->resend_ns)
-		tree->resend_ns = alerts->resend_ns;
-	if (!tree->name)
-		tree->name = receiver_kind_name(kind);
-	if (kind == RECEIVER_MAIL && !tree->url && tree->run.n == 0)
-		tree->url = LOCAL_MTA;
-}
-
-static void alerts_check_login(struct build *build, const struct tree_receiver *tree,
-	const struct config_receiver *receiver)
+static void alerts_check_login(struct build *build, const struct config_receiver *receiver)
 {
 	const bool password = receiver->password.from != SECRET_NONE;
-	if (tree->username && !password)
-		build_error(build, build_at(tree->node, "username"),
+	const struct yaml_node *at = build_at(receiver->node, "username");
+	if (receiver->username && !password)
+		build_error(build, at,
 			"username has no password; add 'password_file: PATH' (or password_env, "
 			"password_credential)");
-	if (password && !tree->username)
-		build_error(build, tree->node, "a password without a user; add 'username: NAME'");
-	if (tree->username && receiver->token.from != SECRET_NONE)
-		build_error(build, build_at(tree->node, "username"),
-			"username: a token is given as well; keep one of them");
+	if (password && !receiver->username)
+		build_error(
+			build, receiver->node, "a password without a user; add 'username: NAME'");
+	if (receiver->username && receiver->token.from != SECRET_NONE)
+		build_error(build, at, "username: a token is given as well; keep one of them");
 }
 
-static void alerts_check_run(
-	struct build *build, enum receiver_kind kind, const struct tree_receiver *tree)
+void config_check_program(struct build *build, const struct yaml_node *section, const char *key,
+	const struct config_texts *argv)
 {
-	const char *key = "run";
-	if (kind == RECEIVER_MAIL)
-		key = "command";
-	if (tree->run.n && tree->run.v[0][0] != '/')
-		build_error(build, tree->run.at[0],
+	if (argv->n && argv->v[0][0] != '/')
+		build_error(build, build_entry_at(section, key, argv->v[0]),
 			"%s: '%.64s' is not a whole path; expected one such as /usr/sbin/sendmail",
-			key, tree->run.v[0]);
-	if (kind == RECEIVER_MAIL && tree->run.n && tree->url)
-		build_error(build, build_at(tree->node, "command"),
-			"command: a server is given as well; keep one of them");
+			key, argv->v[0]);
 }
 
-static void alerts_tls(
-	struct build *build, const struct tree_alert_tls *tls, struct config_receiver *receiver)
+static void alerts_receiver(struct build *build, struct config_receiver *receiver)
 {
-	if (!tls)
-		return;
-	build_file(build, tls->node, "ca", tls->ca, false);
-	build_file(build, tls->node, "cert", tls->cert, false);
-	build_file(build, tls->node, "key", tls->key, true);
-	if (!tls->cert != !tls->key)
-		build_error(build, tls->node, "tls: cert and key belong together; give both");
-	receiver->tls_ca = tls->ca;
-	receiver->tls_cert = tls->cert;
-	receiver->tls_key = tls->key;
-	receiver->tls_skip_verify = tls->skip_verify;
-}
-
-static void alerts_receiver(struct build *build, enum receiver_kind kind,
-	struct tree_receiver *tree, struct config_receiver *ret)
-{
-	alerts_inherit(build->c->tree->alerts, kind, tree);
-	*ret = (struct config_receiver){
-		.kind = kind,
-		.name = tree->name,
-		.min_severity = tree->min_severity,
-		.resend_ns = tree->resend_ns,
-		.retry_ns = tree->retry_ns,
-		.timeout_ns = tree->timeout_ns,
-		.spool = (size_t)tree->spool,
-		.causes = alerts_texts(&tree->causes),
-		.devices = alerts_texts(&tree->devices),
-		.jobs = alerts_texts(&tree->jobs),
-		.line = tree->node->line,
-		.url = tree->url,
-		.address = tree->address,
-		.facility = tree->facility,
-		.username = tree->username,
-		.password = build_secret(build, tree->node, "password", &tree->password),
-		.token = build_secret(build, tree->node, "token", &tree->token),
-		.secret = build_secret(build, tree->node, "secret", &tree->secret),
-		.from = tree->from,
-		.to = alerts_texts(&tree->to),
-		.run = alerts_texts(&tree->run),
-	};
-	alerts_tls(build, tree->tls, ret);
-	alerts_check_login(build, tree, ret);
-	alerts_check_run(build, kind, tree);
+	const struct yaml_node *node = receiver->node;
+	build_secret(build, node, "password", &receiver->password);
+	build_secret(build, node, "token", &receiver->token);
+	build_secret(build, node, "secret", &receiver->secret);
+	build_tls(
+		build, receiver->tls_node, receiver->tls_ca, receiver->tls_cert, receiver->tls_key);
+	alerts_check_login(build, receiver);
+	if (receiver->kind->complete)
+		receiver->kind->complete(build, receiver);
+	alerts_inherit(build->c->tree->alerts, receiver);
 }
 
 void build_alerts(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_alerts *tree = c->tree->alerts;
-	size_t n = 0;
-	if (!tree)
+	const struct config_alerts *alerts = c->tree->alerts;
+	if (!alerts)
 		return;
-	c->alerts.web_url = tree->web_url;
-	c->alerts.runbook_url = tree->runbook_url;
-	for (size_t kind = 0; kind < RECEIVER_KINDS; kind++)
-		n += tree->receivers[kind].n;
-	if (n > RECEIVERS_MAX) {
-		build_error(build, tree->node, "alerts: %zu receivers; expected at most %d", n,
-			RECEIVERS_MAX);
+	if (alerts->n_receivers > RECEIVERS_MAX) {
+		build_error(build, alerts->node, "alerts: %zu receivers; expected at most %d",
+			alerts->n_receivers, RECEIVERS_MAX);
 		return;
 	}
-	c->alerts.receivers = arena_array(c->arena, struct config_receiver, n + 1);
 	struct smap *seen = smap_new();
-	for (size_t kind = 0; kind < RECEIVER_KINDS; kind++) {
-		const struct tree_list *list = &tree->receivers[kind];
-		for (size_t i = 0; i < list->n; i++) {
-			struct tree_receiver *one = list->v[i];
-			struct config_receiver *to = &c->alerts.receivers[c->alerts.n_receivers++];
-			alerts_receiver(build, (enum receiver_kind)kind, one, to);
-			build_already_given(build, seen, one->node, "alert receiver", to->name);
-		}
+	for (size_t i = 0; i < alerts->n_receivers; i++) {
+		struct config_receiver *receiver = &alerts->receivers[i];
+		alerts_receiver(build, receiver);
+		build_already_given(build, seen, receiver->node, "alert receiver", receiver->name);
 	}
 	smap_free(seen);
+	c->alerts = *alerts;
+}
+
+/* ---- sinks --------------------------------------------------------------- */
+
+const char *sink_kind_name(enum sink_kind kind)
+{
+	static const char *const names[SINK_KINDS] = {
+		[SINK_CLICKHOUSE] = "clickhouse",
+		[SINK_REMOTE_WRITE] = "remote_write",
+	};
+	return names[kind];
+}
+
+static void ship_sink(struct build *build, struct config_sink *sink)
+{
+	if (!sink->name)
+		sink->name = sink_kind_name(sink->kind);
+	build_secret(build, sink->node, "password", &sink->password);
+	if (sink->password.from != SECRET_NONE && !sink->username)
+		build_error(build, sink->node, "a password without a user; add 'username: NAME'");
+	build_tls(build, sink->tls_node, sink->tls_ca, sink->tls_cert, sink->tls_key);
+}
+
+void build_ship(struct build *build)
+{
+	struct config *c = build->c;
+	struct config_ship *ship = c->tree->store->ship;
+	size_t n = 0;
+	if (!ship)
+		return;
+	for (size_t kind = 0; kind < SINK_KINDS; kind++)
+		n += ship->of_kind[kind].n;
+	if (n == 0)
+		build_error(build, ship->node, "ship: expected clickhouse or remote_write");
+	ship->sinks = arena_array(c->arena, struct config_sink, n + 1);
+	struct smap *seen = smap_new();
+	for (size_t kind = 0; kind < SINK_KINDS; kind++)
+		for (size_t i = 0; i < ship->of_kind[kind].n; i++) {
+			struct config_sink *sink = &ship->of_kind[kind].v[i];
+			sink->kind = (enum sink_kind)kind;
+			ship_sink(build, sink);
+			build_already_given(build, seen, sink->node, "ship", sink->name);
+			ship->sinks[ship->n_sinks++] = *sink;
+		}
+	smap_free(seen);
+	c->ship = *ship;
 }

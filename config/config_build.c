@@ -1,15 +1,17 @@
-/* config_build - devices, captures, traps and the scalar parts of struct config, from the file as
- * read. What only shows when parts are seen together is checked here. */
+/* config_build - devices, captures, receivers of pushes and traps, and the scalar parts of struct
+ * config. What follows from several values is worked out here, and what only shows when parts are
+ * seen together is checked: limits the wrong way round, patterns that match nothing. */
 #include "config/config_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "config/address.h"
+#include "config/option.h"
 
 enum { PORT_SNMP = 161, PORT_GNMI = 9339 }; /* as registered with IANA */
 
@@ -22,11 +24,10 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 	return otherwise;
 }
 
-/* What a device does not say comes from 'defaults:'. It is written into the tree, so that the
- * printed configuration is the effective one. */
-static void build_snmp_times(struct build *build, struct tree_snmp *snmp)
+/* What a device does not say comes from 'defaults:', and is printed as if it stood there. */
+static void build_snmp_times(struct build *build, struct config_snmp *snmp)
 {
-	const struct tree_defaults *defaults = build->c->tree->defaults;
+	const struct config_defaults *defaults = build->c->tree->defaults;
 	snmp->interval_ns = given_or(snmp->interval_ns, defaults->interval_ns);
 	snmp->slow_interval_ns = given_or(snmp->slow_interval_ns, defaults->slow_interval_ns);
 	snmp->deadline_ns = given_or(snmp->deadline_ns, snmp->interval_ns);
@@ -40,98 +41,63 @@ static void build_snmp_times(struct build *build, struct tree_snmp *snmp)
 	}
 }
 
-static struct config_snmp *build_snmp(struct build *build, struct tree_snmp *tree)
+/* NULL: it is not polled, or, in a recorded case, not known where. */
+static struct config_snmp *build_snmp(struct build *build, struct config_snmp *snmp)
 {
-	if (!tree)
+	if (!snmp)
 		return NULL;
-	build_snmp_times(build, tree);
-	if (!tree->address && build->mode == CONFIG_FULL && !yaml_get(tree->node, "address"))
-		build_error(build, tree->node,
+	build_snmp_times(build, snmp);
+	if (!snmp->address_read && build->mode == CONFIG_FULL && !yaml_get(snmp->node, "address"))
+		build_error(build, snmp->node,
 			"the key 'address' is missing here: where the device answers SNMP");
-	const struct config_credential *credential =
-		build_credential(build, tree->node, tree->credentials, true);
-	if (!tree->address)
+	snmp->credential = build_credential(build, snmp->node, snmp->credentials, true);
+	if (!snmp->address_read)
 		return NULL;
-	struct config_snmp *snmp = arena_new_of(build->c->arena, struct config_snmp);
 	/* the schema has checked its form */
-	address_split(build->c->arena, tree->address, PORT_SNMP, &snmp->address, &snmp->port, NULL);
-	snmp->credential = credential;
-	snmp->interval_ns = tree->interval_ns;
-	snmp->slow_interval_ns = tree->slow_interval_ns;
-	snmp->timeout_ns = tree->timeout_ns;
-	snmp->deadline_ns = tree->deadline_ns;
-	snmp->retries = (int)tree->retries;
-	snmp->max_varbinds_s = (uint64_t)tree->max_varbinds_s;
-	snmp->source = tree->source;
-	snmp->netns = tree->netns;
-	snmp->line = tree->node->line;
+	address_split(
+		build->c->arena, snmp->address_read, PORT_SNMP, &snmp->address, &snmp->port, NULL);
 	return snmp;
 }
 
-static struct config_gnmi *build_gnmi(struct build *build, struct tree_gnmi *tree)
+static struct config_gnmi *build_gnmi(struct build *build, struct config_gnmi *gnmi)
 {
 	/* enum Encoding of gnmi.proto for auto, proto, json_ietf, json, ascii; -1 = by capability
 	 */
 	static const int encodings[] = {-1, 2, 4, 0, 3};
-	if (!tree)
+	if (!gnmi)
 		return NULL;
-	const struct tree_defaults *defaults = build->c->tree->defaults;
-	tree->interval_ns = given_or(tree->interval_ns, defaults->interval_ns);
-	tree->slow_interval_ns = given_or(tree->slow_interval_ns, defaults->slow_interval_ns);
-	if (!tree->address && build->mode == CONFIG_FULL && !yaml_get(tree->node, "address"))
-		build_error(build, tree->node,
+	const struct config_defaults *defaults = build->c->tree->defaults;
+	gnmi->interval_ns = given_or(gnmi->interval_ns, defaults->interval_ns);
+	gnmi->slow_interval_ns = given_or(gnmi->slow_interval_ns, defaults->slow_interval_ns);
+	gnmi->encoding = encodings[gnmi->encoding_read];
+	if (!gnmi->address_read && build->mode == CONFIG_FULL && !yaml_get(gnmi->node, "address"))
+		build_error(build, gnmi->node,
 			"the key 'address' is missing here: where the device answers gNMI");
-	const struct config_credential *credential =
-		build_credential(build, tree->node, tree->credentials, false);
-	if (!tree->address)
+	gnmi->credential = build_credential(build, gnmi->node, gnmi->credentials, false);
+	if (!gnmi->address_read)
 		return NULL;
-	struct config_gnmi *gnmi = arena_new_of(build->c->arena, struct config_gnmi);
-	address_split(build->c->arena, tree->address, PORT_GNMI, &gnmi->address, &gnmi->port, NULL);
-	gnmi->credential = credential;
-	gnmi->interval_ns = tree->interval_ns;
-	gnmi->slow_interval_ns = tree->slow_interval_ns;
-	gnmi->timeout_ns = tree->timeout_ns;
-	gnmi->encoding = encodings[tree->encoding];
-	gnmi->max_message = tree->max_message;
-	gnmi->line = tree->node->line;
+	address_split(
+		build->c->arena, gnmi->address_read, PORT_GNMI, &gnmi->address, &gnmi->port, NULL);
 	return gnmi;
 }
 
-static struct config_sflow *build_sflow(struct build *build, const struct tree_device *device)
+/* @asked: SNMP or gNMI tells its address. */
+static void build_sflow(struct build *build, struct config_sflow *sflow, bool asked)
 {
-	const struct tree_sflow *tree = device->sflow;
-	if (!tree)
-		return NULL;
 	struct arena *a = build->c->arena;
-	struct config_sflow *sflow = arena_new_of(a, struct config_sflow);
-	const bool asked = yaml_get(device->node, "snmp") || yaml_get(device->node, "gnmi");
-	if (build->mode == CONFIG_FULL && !tree->agent && !asked)
-		build_error(build, tree->node,
+	if (build->mode == CONFIG_FULL && !sflow->agent && !asked)
+		build_error(build, sflow->node,
 			"the key 'agent' is missing here: the address in its datagrams, since the "
 			"device has no snmp and no gnmi");
-	sflow->agent = tree->agent;
-	sflow->counters = tree->counters;
-	sflow->line = tree->node->line;
-	sflow->ports = arena_array(a, struct config_sflow_port, tree->ports.n + 1);
-	for (size_t i = 0; i < tree->ports.n; i++) {
-		const char *text = tree->ports.v[i], *equals = strchr(text, '=');
+	sflow->ports = arena_array(a, struct config_sflow_port, sflow->ports_read.n + 1);
+	for (size_t i = 0; i < sflow->ports_read.n; i++) {
+		const char *text = sflow->ports_read.v[i], *equals = strchr(text, '=');
 		if (!equals) /* the schema has complained */
 			continue;
 		sflow->ports[sflow->n_ports++] =
 			(struct config_sflow_port){.ifindex = (uint32_t)strtoul(text, NULL, 10),
 				.port = arena_strdup(a, equals + 1)};
 	}
-	return sflow;
-}
-
-static void build_device_ports(struct config_device *device, const struct tree_device_ports *tree)
-{
-	if (!tree)
-		return;
-	device->exclude.v = tree->exclude.v;
-	device->exclude.n = tree->exclude.n;
-	device->include.v = tree->include.v;
-	device->include.n = tree->include.n;
 }
 
 static bool lists_nothing(const struct yaml_node *root, const char *key)
@@ -140,33 +106,36 @@ static bool lists_nothing(const struct yaml_node *root, const char *key)
 	return !item || (item->value->kind == YAML_LIST && item->value->n == 0);
 }
 
+static void build_device(struct build *build, struct config_device *device)
+{
+	struct config *c = build->c;
+	const struct yaml_node *node = device->node;
+	const bool asked = yaml_get(node, "snmp") || yaml_get(node, "gnmi");
+	device->profile = str_or(device->profile, c->defaults.profile);
+	struct config_device *used = &c->devices[c->n_devices++];
+	*used = *device;
+	used->name = str_or(device->name, "");
+	used->device = fabric_device(c->fabric, used->name);
+	used->snmp = build_snmp(build, device->snmp);
+	used->gnmi = build_gnmi(build, device->gnmi);
+	if (device->sflow)
+		build_sflow(build, device->sflow, asked);
+	if (device->push && device->push->interval_ns == 0)
+		device->push->interval_ns = c->tree->defaults->interval_ns;
+	if (build->mode == CONFIG_FULL && !asked && !yaml_get(node, "sflow") &&
+		!yaml_get(node, "push"))
+		build_error(build, node,
+			"%s has no address; add 'snmp: { address: ..., credentials: ... }' "
+			"or a gnmi, sflow or push section",
+			str_or(device->name, "device"));
+}
+
 static void build_devices(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_list *trees = &c->tree->devices;
-	c->devices = arena_array(c->arena, struct config_device, trees->n);
-	for (size_t i = 0; i < trees->n; i++) {
-		struct tree_device *tree = trees->v[i];
-		struct config_device *device = &c->devices[c->n_devices++];
-		if (!tree->profile)
-			tree->profile = c->defaults.profile;
-		device->name = str_or(tree->name, "");
-		device->device = fabric_device(c->fabric, device->name);
-		device->snmp = build_snmp(build, tree->snmp);
-		device->gnmi = build_gnmi(build, tree->gnmi);
-		device->sflow = build_sflow(build, tree);
-		device->push = build_device_push(build, tree->push);
-		build_device_ports(device, tree->ports);
-		device->profile = tree->profile;
-		device->line = tree->node->line;
-		const bool asked = yaml_get(tree->node, "snmp") || yaml_get(tree->node, "gnmi") ||
-			yaml_get(tree->node, "sflow") || yaml_get(tree->node, "push");
-		if (build->mode == CONFIG_FULL && !asked)
-			build_error(build, tree->node,
-				"%s has no address; add 'snmp: { address: ..., credentials: ... }' "
-				"or a gnmi, sflow or push section",
-				str_or(tree->name, "device"));
-	}
+	c->devices = arena_array(c->arena, struct config_device, c->tree->n_devices);
+	for (size_t i = 0; i < c->tree->n_devices; i++)
+		build_device(build, &c->tree->devices[i]);
 	if (build->mode == CONFIG_FULL && lists_nothing(build->root, "devices") &&
 		lists_nothing(build->root, "capture") && lists_nothing(build->root, "push"))
 		build_error(build, build->root,
@@ -177,7 +146,7 @@ static void build_devices(struct build *build)
 /* ---- captures and traps -------------------------------------------------- */
 
 /* Keys of one way of capturing that the other does not have. */
-static void build_capture_keys(struct build *build, const struct tree_capture *tree)
+static void build_capture_keys(struct build *build, const struct config_capture *tree)
 {
 	static const char *const of_interface[] = {
 		"netns", "port", "direction", "sampling", "snaplen"};
@@ -196,19 +165,12 @@ static void build_capture_keys(struct build *build, const struct tree_capture *t
 static void build_job_files(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_list *trees = &c->tree->job_files;
 	struct smap *seen = smap_new();
-	c->job_files = arena_array(c->arena, struct config_job_file, trees->n);
-	for (size_t i = 0; i < trees->n; i++) {
-		const struct tree_job_file *tree = trees->v[i];
-		build_already_given(build, seen, tree->node, "job file", tree->path);
-		c->job_files[c->n_job_files++] = (struct config_job_file){.path = tree->path,
-			.format = tree->format,
-			.max_age_ns = tree->max_age_ns,
-			.min_hosts = (uint32_t)tree->min_hosts,
-			.gpus_per_host = (uint32_t)tree->gpus_per_host,
-			.line = tree->node->line};
-	}
+	c->job_files = c->tree->job_files;
+	c->n_job_files = c->tree->n_job_files;
+	for (size_t i = 0; i < c->n_job_files; i++)
+		build_already_given(
+			build, seen, c->job_files[i].node, "job file", c->job_files[i].path);
 	smap_free(seen);
 }
 
@@ -216,36 +178,27 @@ static void build_captures(struct build *build)
 {
 	static const char *const directions[] = {"in", "out", "both"};
 	struct config *c = build->c;
-	const struct tree_list *trees = &c->tree->captures;
+	const size_t n = c->tree->n_captures;
 	struct smap *seen = smap_new();
-	c->captures = arena_array(c->arena, struct config_capture, trees->n);
-	for (size_t i = 0; i < trees->n; i++) {
-		const struct tree_capture *tree = trees->v[i];
-		struct config_capture *capture = &c->captures[c->n_captures++];
-		*capture = (struct config_capture){.name = tree->name,
-			.interface = tree->interface,
-			.listen = tree->listen,
-			.allow = tree->allow.v,
-			.n_allow = tree->allow.n,
-			.netns = tree->netns,
-			.direction = directions[tree->direction],
-			.mirrored = directions[tree->mirrored],
-			.sampling = (uint32_t)tree->sampling,
-			.snaplen = (uint32_t)tree->snaplen,
-			.buffer_bytes = tree->buffer,
-			.interval_ns = tree->interval_ns,
-			.line = tree->node->line};
-		if (tree->port)
-			endpoint_split(c->arena, tree->port, &capture->device, &capture->port);
-		build_already_given(build, seen, tree->node, "capture", tree->name);
-		const bool packets = yaml_get(tree->node, "interface");
-		const bool sflow = yaml_get(tree->node, "listen");
+	c->captures = arena_array(c->arena, struct config_capture, n);
+	for (; c->n_captures < n; c->n_captures++) {
+		struct config_capture *capture = &c->captures[c->n_captures];
+		*capture = c->tree->captures[c->n_captures];
+		capture->line = capture->node->line;
+		capture->direction = directions[capture->direction_read];
+		capture->mirrored = directions[capture->mirrored_read];
+		if (capture->port_read)
+			endpoint_split(
+				c->arena, capture->port_read, &capture->device, &capture->port);
+		build_already_given(build, seen, capture->node, "capture", capture->name);
+		const bool packets = yaml_get(capture->node, "interface");
+		const bool sflow = yaml_get(capture->node, "listen");
 		if (packets == sflow)
-			build_error(build, tree->node,
+			build_error(build, capture->node,
 				"%s: expected either 'interface: NAME' (packets) or 'listen: "
 				"ADDRESS:PORT' (sFlow)",
-				str_or(tree->name, "capture"));
-		build_capture_keys(build, tree);
+				str_or(capture->name, "capture"));
+		build_capture_keys(build, capture);
 	}
 	smap_free(seen);
 }
@@ -253,21 +206,94 @@ static void build_captures(struct build *build)
 static void build_traps(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_traps *tree = c->tree->traps;
-	if (!tree)
+	struct config_traps *traps = c->traps = c->tree->traps;
+	if (!traps)
 		return;
-	struct config_traps *traps = c->traps = arena_new_of(c->arena, struct config_traps);
-	traps->line = tree->node->line;
-	if (tree->listen) /* the schema has checked its form */
-		address_split(c->arena, tree->listen, 0, &traps->address, &traps->port, NULL);
+	if (traps->listen) /* the schema has checked its form */
+		address_split(c->arena, traps->listen, 0, &traps->address, &traps->port, NULL);
 	traps->credentials =
-		arena_array(c->arena, const struct config_credential *, tree->credentials.n + 1);
-	for (size_t i = 0; i < tree->credentials.n; i++) {
+		arena_array(c->arena, const struct config_credential *, traps->n_names + 1);
+	for (size_t i = 0; i < traps->n_names; i++) {
 		const struct config_credential *found =
-			build_credential(build, tree->node, tree->credentials.v[i], true);
+			build_credential(build, traps->node, traps->names[i], true);
 		if (found && found->snmp)
 			traps->credentials[traps->n_credentials++] = found;
 	}
+}
+
+/* ---- what devices push --------------------------------------------------- */
+
+static bool push_is_local(struct build *build, const char *listen)
+{
+	const char *host;
+	uint16_t port;
+	if (!listen || address_split(build->c->arena, listen, 0, &host, &port, NULL) < 0)
+		return true;
+	return address_is_local(host);
+}
+
+static void push_check_tls(struct build *build, const struct config_push_place *row)
+{
+	const struct config_push *push = &row->push;
+	const bool local = push_is_local(build, push->grpc) && push_is_local(build, push->http);
+	if (row->tls_node) {
+		build_file(build, row->tls_node, "cert", push->cert, false);
+		build_file(build, row->tls_node, "key", push->key, true);
+		build_file(build, row->tls_node, "client_ca", push->client_ca, false);
+	}
+	if (!local && !row->tls_node && !push->insecure)
+		build_error(build, row->node,
+			"push: an address outside this machine needs tls: { cert: FILE, key: FILE "
+			"}, "
+			"so that nobody reads along or changes values; 'insecure: true' does "
+			"without");
+}
+
+static void build_push(
+	struct build *build, struct config_push_place *row, struct config_capture *place)
+{
+	struct config_push *push = &row->push;
+	const bool otlp = push->grpc || push->http;
+	*place = row->place;
+	place->node = row->node;
+	place->line = row->node->line;
+	place->direction = place->mirrored = "both";
+	place->sampling = 1;
+	place->push = push;
+	push->profile_dir = build->c->tree->profile_dir;
+	if (build->mode == CONFIG_FULL && otlp == (push->ipfix != NULL))
+		build_error(build, row->node,
+			"%s: expected 'grpc: ADDRESS:PORT', 'http: ADDRESS:PORT' or both, or "
+			"'ipfix: ADDRESS:PORT'",
+			str_or(place->name, "push"));
+	if (push->ipfix) {
+		place->listen = push->ipfix;
+		return;
+	}
+	place->listen = str_or(push->grpc, push->http);
+	place->buffer_bytes = 0;
+	push_check_tls(build, row);
+}
+
+static void build_pushes(struct build *build)
+{
+	struct config *c = build->c;
+	const size_t n = c->tree->n_pushes;
+	struct smap *seen = smap_new();
+	bool fed = false;
+	c->pushes = arena_array(c->arena, struct config_capture, n + 1);
+	for (; c->n_pushes < n; c->n_pushes++) {
+		struct config_push_place *row = &c->tree->pushes[c->n_pushes];
+		build_push(build, row, &c->pushes[c->n_pushes]);
+		build_already_given(build, seen, row->node, "push", row->place.name);
+	}
+	for (size_t i = 0; i < c->n_devices; i++)
+		fed |= c->devices[i].push != NULL;
+	if (fed && n == 0 && build->mode == CONFIG_FULL && c->n_captures == 0)
+		build_warn(build, build->root,
+			"devices push, and nothing receives it: add 'push:' with grpc or http "
+			"(rocewatch config explain push)");
+	smap_free(seen);
 }
 
 /* ---- HTTP ---------------------------------------------------------------- */
@@ -289,89 +315,120 @@ const char *config_http_unsafe(const struct config_http *http)
 static void build_http(struct build *build)
 {
 	struct config *c = build->c;
-	const struct tree_http *tree = c->tree->http;
-	if (!tree || !tree->listen)
+	struct config_http *http = c->tree->http;
+	if (!http || !http->listen)
 		return;
-	struct config_http *http = c->http = arena_new_of(c->arena, struct config_http);
-	address_split(c->arena, tree->listen, 0, &http->address, &http->port, NULL);
-	if (tree->tls) {
-		http->cert = tree->tls->cert;
-		http->key = tree->tls->key;
-	}
-	http->tokens_file = tree->tokens_file;
-	http->allow = tree->allow.v;
-	http->n_allow = tree->allow.n;
-	http->hosts = tree->hosts.v;
-	http->n_hosts = tree->hosts.n;
-	http->max_connections = (unsigned)tree->max_connections;
-	http->request_timeout_ns = tree->request_timeout_ns;
-	http->metrics_top = (size_t)tree->metrics_top;
-	http->metrics_all_ports = tree->metrics_all_ports;
-	http->insecure = tree->insecure;
+	c->http = http;
+	address_split(c->arena, http->listen, 0, &http->address, &http->port, NULL);
 	if (!http->address)
 		return;
 	const char *unsafe = config_http_unsafe(http);
 	if (unsafe)
-		build_error(build, tree->node, "http: %s", unsafe);
+		build_error(build, http->node, "http: %s", unsafe);
 }
 
-/* ---- the rest ------------------------------------------------------------ */
+/* ---- well written, and cannot be meant ----------------------------------- */
+
+static double match_ratio(const struct option_table *table, const char *name, const void *options)
+{
+	const struct option *row = option_find(table, name);
+	if (!row || row->type != OPT_RATIO)
+		return -1;
+	return *(const double *)((const char *)options + row->offset);
+}
+
+static const struct yaml_node *match_section(const struct yaml_node *map, const char *key)
+{
+	const struct yaml_item *item = NULL;
+	if (map && map->kind == YAML_MAP)
+		item = yaml_get(map, key);
+	return item && item->value->kind == YAML_MAP ? item->value : NULL;
+}
+
+/* Where warn lies above critical, a warning is never given. */
+static void match_limits(struct build *build)
+{
+	const struct config *c = build->c;
+	for (size_t i = 0; i < c->n_tables; i++) {
+		const struct option_table *table = c->tables[i];
+		const double warn = match_ratio(table, "warn", c->options[i]),
+			     critical = match_ratio(table, "critical", c->options[i]);
+		const struct yaml_node *section =
+			match_section(match_section(build->root, table->section), table->name);
+		if (!section || warn < 0 || critical < 0 || warn <= critical)
+			continue;
+		const char *key = yaml_get(section, "warn") ? "warn" : "critical";
+		build_error(build, build_at(section, key),
+			"warn (%.4g %%) is above critical (%.4g %%); a warning comes first",
+			100 * warn, 100 * critical);
+	}
+}
+
+static bool match_job(const struct fabric *fabric, const struct fabric_job *job, bool *ret_hosts)
+{
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t p = 0; p < fabric->devices[d]->n_ports; p++) {
+			const char *host = fabric->devices[d]->ports[p]->host;
+			*ret_hosts |= host != NULL;
+			if (host && fabric_job_has(job, host))
+				return true;
+		}
+	return false;
+}
+
+/* Where links are discovered, or jobs come from a scheduler, hosts are not known yet. */
+static void match_jobs(struct build *build)
+{
+	const struct fabric *fabric = build->c->fabric;
+	for (size_t i = 0; i < fabric->n_jobs && !fabric->discover; i++) {
+		const struct fabric_job *job = &fabric->jobs[i];
+		bool hosts = false;
+		if (job->scheduled || !job->hosts || match_job(fabric, job, &hosts) || !hosts)
+			continue;
+		build_warn(build, build_at(job->node, "hosts"),
+			"hosts: '%.64s' matches no host of the links: the job is never seen",
+			job->hosts);
+	}
+}
+
+static void match_thresholds(struct build *build)
+{
+	const struct fabric *fabric = build->c->fabric;
+	for (size_t i = 0; i < fabric->n_thresholds; i++) {
+		const struct fabric_threshold *given = &fabric->thresholds[i];
+		bool found = fabric->n_devices == 0;
+		for (size_t d = 0; d < fabric->n_devices && !found; d++)
+			found = str_glob(given->devices, fabric->devices[d]->name);
+		if (!found)
+			build_warn(build, build_at(given->node, "devices"),
+				"devices: '%.64s' matches no device: these thresholds apply "
+				"nowhere",
+				given->devices);
+	}
+}
+
+/* ---- all of it ----------------------------------------------------------- */
 
 static void build_store(struct build *build)
 {
 	struct config *c = build->c;
-	struct tree_store *tree = schema_read_or_defaults(build, "store");
-	if (!tree->retention) {
-		const struct section *store = schema_find(&schema_root, "store")->section;
-		const struct section *retention = schema_find(store, "retention")->section;
-		tree->retention = arena_alloc(c->arena, retention->size);
-		schema_read(build, retention, NULL, tree->retention);
-	}
-	const struct tree_retention *keep = tree->retention;
-	if (keep->raw_ns > keep->minute_ns || keep->minute_ns > keep->hour_ns)
-		build_error(build, keep->node,
+	const struct config_store *store = schema_read_or_defaults(build, "store");
+	if (store->raw_ns > store->minute_ns || store->minute_ns > store->hour_ns)
+		build_error(build, store->retention_node,
 			"retention: expected raw <= minute <= hour, so that older history is the "
 			"coarser one");
-	c->store.path = tree->path;
-	c->store.quota_bytes = tree->quota_bytes;
-	c->store.raw_ns = keep->raw_ns;
-	c->store.minute_ns = keep->minute_ns;
-	c->store.hour_ns = keep->hour_ns;
-	c->store.events_ns = keep->events_ns;
-	c->store.incidents_ns = keep->incidents_ns;
 	build_ship(build);
-}
-
-static void build_tuning(struct build *build)
-{
-	struct config *c = build->c;
-	const struct tree_tuning *tree = schema_read_or_defaults(build, "tuning");
-	build_tuning_scalars(c, tree);
-	c->tuning.names = arena_array(c->arena, struct config_tuning_name, tree->names.n + 1);
-	for (size_t i = 0; i < tree->names.n; i++) {
-		const struct tree_tuning_name *name = tree->names.v[i];
-		if (name->devices && name->object && name->name)
-			c->tuning.names[c->tuning.n_names++] = (struct config_tuning_name){
-				name->devices, name->object, name->name};
-	}
+	c->store = *store;
 }
 
 void build_config(struct build *build)
 {
 	struct config *c = build->c;
 	struct config_tree *tree = c->tree;
-	const struct tree_defaults *defaults = schema_read_or_defaults(build, "defaults");
-	c->defaults.interval_ns = defaults->interval_ns;
-	c->defaults.slow_interval_ns = defaults->slow_interval_ns;
-	c->defaults.timeout_ns = defaults->timeout_ns;
-	c->defaults.profile = defaults->profile;
+	c->defaults = *(const struct config_defaults *)schema_read_or_defaults(build, "defaults");
 	build_store(build);
-	build_tuning(build);
-	const struct tree_limits *limits = schema_read_or_defaults(build, "limits");
-	c->limits.names_per_device = (uint32_t)limits->names_per_device;
-	c->limits.names = (uint32_t)limits->names;
-	c->limits.ports_per_device = (uint32_t)limits->ports_per_device;
-	c->limits.forget_ns = limits->forget_ns;
+	c->tuning = *(const struct config_tuning *)schema_read_or_defaults(build, "tuning");
+	c->limits = *(const struct config_limits *)schema_read_or_defaults(build, "limits");
 	if (!tree->socket && strstr(c->store.path, "://"))
 		tree->socket = "/run/rocewatch/rocewatch.sock";
 	else if (!tree->socket)
@@ -388,4 +445,7 @@ void build_config(struct build *build)
 	build_job_files(build);
 	build_traps(build);
 	build_alerts(build);
+	match_limits(build);
+	match_jobs(build);
+	match_thresholds(build);
 }

@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "config/config_build.h"
 
 void build_file(struct build *build, const struct yaml_node *section, const char *key,
@@ -26,8 +26,8 @@ static bool credentials_is_variable(const char *name)
 	return *name && !isdigit((unsigned char)*name) && name[strspn(name, fit)] == '\0';
 }
 
-struct config_secret build_secret(struct build *build, const struct yaml_node *section,
-	const char *key, const struct tree_secret *secret)
+void build_secret(struct build *build, const struct yaml_node *section, const char *key,
+	struct config_secret *secret)
 {
 	const struct {
 		int from;
@@ -37,16 +37,15 @@ struct config_secret build_secret(struct build *build, const struct yaml_node *s
 		{SECRET_ENV, "env", secret->env},
 		{SECRET_CREDENTIAL, "credential", secret->credential},
 	};
-	struct config_secret found = {0};
 	for (size_t i = 0; i < rw_countof(ways); i++) {
 		if (!ways[i].name)
 			continue;
 		const char *name = arena_printf(build->c->arena, "%s_%s", key, ways[i].suffix);
 		const struct yaml_node *at = build_at(section, name);
-		if (found.from != SECRET_NONE) {
+		if (secret->from != SECRET_NONE) {
 			build_error(build, at,
 				"%s: this secret is already given in line %d; keep one of them",
-				name, found.line);
+				name, secret->line);
 			continue;
 		}
 		if (ways[i].from == SECRET_ENV && !credentials_is_variable(ways[i].name)) {
@@ -57,14 +56,25 @@ struct config_secret build_secret(struct build *build, const struct yaml_node *s
 				name);
 			continue;
 		}
-		found.from = ways[i].from;
-		found.name = ways[i].name;
-		found.line = at->line;
-		found.col = at->col;
-		if (found.from == SECRET_FILE)
-			build_file(build, section, name, found.name, true);
+		secret->from = ways[i].from;
+		secret->name = ways[i].name;
+		secret->line = at->line;
+		secret->col = at->col;
+		if (secret->from == SECRET_FILE)
+			build_file(build, section, name, secret->name, true);
 	}
-	return found;
+}
+
+void build_tls(struct build *build, const struct yaml_node *section, const char *ca,
+	const char *cert, const char *key)
+{
+	if (!section)
+		return;
+	build_file(build, section, "ca", ca, false);
+	build_file(build, section, "cert", cert, false);
+	build_file(build, section, "key", key, true);
+	if (!cert != !key)
+		build_error(build, section, "tls: cert and key belong together; give both");
 }
 
 /* Keys that another version of SNMP has. */
@@ -82,9 +92,10 @@ static void credentials_misplaced(struct build *build, const struct yaml_node *s
 
 /* ---- SNMP ---------------------------------------------------------------- */
 
-static void credentials_check_community(struct build *build, const struct yaml_node *node,
-	const struct config_snmp_credential *snmp)
+static void credentials_check_community(
+	struct build *build, const struct config_snmp_credential *snmp)
 {
+	const struct yaml_node *node = snmp->node;
 	static const char *const v3_keys[] = {"user", "context", "auth", "auth_file", "auth_env",
 		"auth_credential", "priv", "priv_file", "priv_env", "priv_credential", NULL};
 	credentials_misplaced(
@@ -97,9 +108,9 @@ static void credentials_check_community(struct build *build, const struct yaml_n
 
 /* SNMPv3: a protocol needs its pass phrase, a pass phrase its protocol, and encryption needs
  * authentication (RFC 3414 section 1.4.1: there is no level "noAuthPriv"). */
-static void credentials_check_usm(struct build *build, const struct yaml_node *node,
-	const struct config_snmp_credential *snmp)
+static void credentials_check_usm(struct build *build, const struct config_snmp_credential *snmp)
 {
+	const struct yaml_node *node = snmp->node;
 	static const char *const v2_keys[] = {
 		"community_file", "community_env", "community_credential", NULL};
 	const bool auth = snmp->auth != SNMP_AUTH_NONE, priv = snmp->priv != SNMP_PRIV_NONE;
@@ -136,95 +147,73 @@ static void credentials_check_usm(struct build *build, const struct yaml_node *n
 			"switch");
 }
 
-static struct config_snmp_credential *credentials_snmp(
-	struct build *build, const struct tree_snmp_credential *tree)
+static void credentials_snmp(struct build *build, struct config_snmp_credential *snmp)
 {
-	if (!tree)
-		return NULL;
-	struct config_snmp_credential *snmp =
-		arena_new_of(build->c->arena, struct config_snmp_credential);
-	snmp->version = tree->version + 1;
-	snmp->user = tree->user;
-	snmp->context = str_or(tree->context, "");
-	snmp->auth = SNMP_AUTH_NONE;
-	if (tree->auth >= 0)
-		snmp->auth = (enum snmp_auth)tree->auth;
-	snmp->priv = SNMP_PRIV_NONE;
-	if (tree->priv >= 0)
-		snmp->priv = (enum snmp_priv)tree->priv;
-	snmp->community = build_secret(build, tree->node, "community", &tree->community);
-	snmp->auth_secret = build_secret(build, tree->node, "auth", &tree->auth_secret);
-	snmp->priv_secret = build_secret(build, tree->node, "priv", &tree->priv_secret);
-	if (tree->version < 0)
-		return snmp; /* the missing version is reported already */
+	snmp->version = snmp->version_read + 1;
+	snmp->context = str_or(snmp->context_read, "");
+	if (snmp->auth_read >= 0)
+		snmp->auth = (enum snmp_auth)snmp->auth_read;
+	if (snmp->priv_read >= 0)
+		snmp->priv = (enum snmp_priv)snmp->priv_read;
+	build_secret(build, snmp->node, "community", &snmp->community);
+	build_secret(build, snmp->node, "auth", &snmp->auth_secret);
+	build_secret(build, snmp->node, "priv", &snmp->priv_secret);
+	if (snmp->version_read < 0)
+		return; /* the missing version is reported already */
 	if (snmp->version < 3)
-		credentials_check_community(build, tree->node, snmp);
+		credentials_check_community(build, snmp);
 	else
-		credentials_check_usm(build, tree->node, snmp);
-	return snmp;
+		credentials_check_usm(build, snmp);
 }
 
 /* ---- gNMI ---------------------------------------------------------------- */
 
-static void credentials_tls(
-	struct build *build, const struct tree_tls *tls, struct config_gnmi_credential *gnmi)
+static void credentials_tls(struct build *build, const struct config_gnmi_credential *gnmi)
 {
-	gnmi->tls_ca = tls->ca;
-	gnmi->tls_cert = tls->cert;
-	gnmi->tls_key = tls->key;
-	gnmi->tls_server_name = tls->server_name;
-	gnmi->tls_off = tls->off;
-	gnmi->tls_skip_verify = tls->skip_verify;
-	build_file(build, tls->node, "ca", tls->ca, false);
-	build_file(build, tls->node, "cert", tls->cert, false);
-	build_file(build, tls->node, "key", tls->key, true);
-	if (tls->cert && !tls->key)
-		build_error(build, tls->node, "cert and key belong together; add 'key: PATH'");
-	if (tls->key && !tls->cert)
-		build_error(build, tls->node, "cert and key belong together; add 'cert: PATH'");
-	if (tls->off)
-		build_warn(build, build_at(tls->node, "off"),
+	const struct yaml_node *node = gnmi->tls_node;
+	build_file(build, node, "ca", gnmi->tls_ca, false);
+	build_file(build, node, "cert", gnmi->tls_cert, false);
+	build_file(build, node, "key", gnmi->tls_key, true);
+	if (gnmi->tls_cert && !gnmi->tls_key)
+		build_error(build, node, "cert and key belong together; add 'key: PATH'");
+	if (gnmi->tls_key && !gnmi->tls_cert)
+		build_error(build, node, "cert and key belong together; add 'cert: PATH'");
+	if (gnmi->tls_off)
+		build_warn(build, build_at(node, "off"),
 			"off: user name and password cross the network in clear text");
-	else if (tls->skip_verify)
-		build_warn(build, build_at(tls->node, "skip_verify"),
+	else if (gnmi->tls_skip_verify)
+		build_warn(build, build_at(node, "skip_verify"),
 			"skip_verify: anyone in between can pose as the switch");
 }
 
-static struct config_gnmi_credential *credentials_gnmi(
-	struct build *build, const struct tree_gnmi_credential *tree)
+static void credentials_gnmi(struct build *build, struct config_gnmi_credential *gnmi)
 {
-	if (!tree)
-		return NULL;
-	struct config_gnmi_credential *gnmi =
-		arena_new_of(build->c->arena, struct config_gnmi_credential);
-	gnmi->username = tree->username;
-	gnmi->password = build_secret(build, tree->node, "password", &tree->password);
-	gnmi->token = build_secret(build, tree->node, "token", &tree->token);
+	build_secret(build, gnmi->node, "password", &gnmi->password);
+	build_secret(build, gnmi->node, "token", &gnmi->token);
 	if (gnmi->password.from != SECRET_NONE && !gnmi->username)
 		build_error(
-			build, tree->node, "a password without a user name; add 'username: NAME'");
-	if (tree->tls)
-		credentials_tls(build, tree->tls, gnmi);
-	return gnmi;
+			build, gnmi->node, "a password without a user name; add 'username: NAME'");
+	if (gnmi->tls_node)
+		credentials_tls(build, gnmi);
 }
 
 /* ---- all of them --------------------------------------------------------- */
 
 void build_credentials(struct build *build)
 {
-	const struct tree_list *trees = &build->c->tree->credentials;
-	build->c->credentials = arena_array(build->c->arena, struct config_credential, trees->n);
-	for (size_t i = 0; i < trees->n; i++) {
-		const struct tree_credential *tree = trees->v[i];
-		struct config_credential *credential =
-			&build->c->credentials[build->c->n_credentials++];
-		credential->name = tree->name;
-		credential->line = tree->node->line;
-		credential->snmp = credentials_snmp(build, tree->snmp);
-		credential->gnmi = credentials_gnmi(build, tree->gnmi);
-		if (!yaml_get(tree->node, "snmp") && !yaml_get(tree->node, "gnmi"))
-			build_error(build, tree->node,
-				"%s has no section; expected snmp or gnmi here", tree->name);
+	struct config *c = build->c;
+	c->credentials = c->tree->credentials;
+	c->n_credentials = c->tree->n_credentials;
+	for (size_t i = 0; i < c->n_credentials; i++) {
+		const struct config_credential *credential = &c->credentials[i];
+		const struct yaml_node *node = credential->node;
+		if (credential->snmp)
+			credentials_snmp(build, credential->snmp);
+		if (credential->gnmi)
+			credentials_gnmi(build, credential->gnmi);
+		if (!yaml_get(node, "snmp") && !yaml_get(node, "gnmi"))
+			build_error(build, node, "%s has no section; expected snmp or gnmi here",
+				credential->name);
 	}
 }
 
@@ -260,7 +249,7 @@ const struct config_credential *build_credential(
 			build_error(build, at,
 				"credentials: '%s' (line %d) has no %s section; add one there or "
 				"name another",
-				name, credential->line, protocol);
+				name, credential->node->line, protocol);
 		return credential;
 	}
 	build_unknown_name(build, at, "credentials", "name", name, names, c->n_credentials,

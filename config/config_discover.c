@@ -1,24 +1,25 @@
-/* config_discover - a configuration with what was found out beside the file: links that LLDP
- * reports, and jobs that the scheduler tells. */
+/* config_discover - a configuration otherwise than the file has it: with links that LLDP reports
+ * and jobs that the scheduler tells, and as one of the agents that share the fabric works by it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "config/address.h"
 #include "config/schema.h"
 #include "config/topology.h"
 
 size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret)
 {
-	const struct tree_list *l = &config->tree->links;
+	const struct config_tree *tree = config->tree;
 	size_t n = 0;
-	*ret = arena_array(a, struct config_link, l->n + 1);
-	for (size_t i = 0; i < l->n; i++) {
-		const struct tree_link *t = l->v[i];
+	*ret = arena_array(a, struct config_link, tree->n_links + 1);
+	for (size_t i = 0; i < tree->n_links; i++) {
+		const struct config_cable *t = &tree->links[i];
 		if (t->source == LINK_DISCOVERED)
 			(*ret)[n++] =
 				(struct config_link){arena_strdup(a, t->a), arena_strdup(a, t->b)};
@@ -58,7 +59,7 @@ char *config_text_unlinked(const struct config *config)
 {
 	struct config_tree tree = *config->tree;
 	struct config copy = *config;
-	tree.links.n = 0;
+	tree.n_links = 0;
 	tree.discover = false;
 	copy.tree = &tree;
 	return config_text(&copy);
@@ -131,16 +132,17 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	struct config **ret, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct tree_list *was = &config->tree->links;
+	const struct config_tree *was = config->tree;
 	struct smap *used = smap_new();
-	struct config_tree tree = *config->tree;
+	struct config_tree tree = *was;
 
-	tree.links = (struct tree_list){.v = arena_array(a, void *, was->n + n + 1)};
-	for (size_t i = 0; i < was->n; i++) {
-		struct tree_link *t = was->v[i];
+	tree.links = arena_array(a, struct config_cable, was->n_links + n + 1);
+	tree.n_links = 0;
+	for (size_t i = 0; i < was->n_links; i++) {
+		const struct config_cable *t = &was->links[i];
 		if (t->source == LINK_DISCOVERED)
 			continue;
-		tree.links.v[tree.links.n++] = t;
+		tree.links[tree.n_links++] = *t;
 		config_discover_take(config, used, t->a);
 		config_discover_take(config, used, t->b);
 	}
@@ -148,15 +150,13 @@ int config_with_links(const struct config *config, const struct config_link *lin
 		if (!config_discover_free(config, a, used, links[i].a) ||
 			!config_discover_free(config, a, used, links[i].b))
 			continue;
-		struct tree_link *t = arena_new_of(a, struct tree_link);
-		*t = (struct tree_link){
+		tree.links[tree.n_links++] = (struct config_cable){
 			.a = links[i].a, .b = links[i].b, .source = LINK_DISCOVERED};
-		tree.links.v[tree.links.n++] = t;
-		config_discover_take(config, used, t->a);
-		config_discover_take(config, used, t->b);
+		config_discover_take(config, used, links[i].a);
+		config_discover_take(config, used, links[i].b);
 	}
 	smap_free(used);
-	tree.discover = tree.links.n == 0;
+	tree.discover = tree.n_links == 0;
 	return config_again(config, &tree, ret, errors);
 }
 
@@ -164,16 +164,16 @@ int config_with_links(const struct config *config, const struct config_link *lin
 
 size_t config_scheduled(const struct config *config, struct arena *a, struct config_job **ret)
 {
-	const struct tree_list *trees = &config->tree->jobs;
+	const struct config_tree *tree = config->tree;
 	size_t n = 0;
-	*ret = arena_array(a, struct config_job, trees->n + 1);
-	for (size_t i = 0; i < trees->n; i++) {
-		const struct tree_job *tree = trees->v[i];
-		if (tree->source == JOB_SCHEDULER)
-			(*ret)[n++] = (struct config_job){.name = arena_strdup(a, tree->name),
-				.user = copy_text(a, tree->user),
-				.hosts = arena_strdup(a, tree->hosts),
-				.gpus = (uint64_t)tree->gpus};
+	*ret = arena_array(a, struct config_job, tree->n_jobs + 1);
+	for (size_t i = 0; i < tree->n_jobs; i++) {
+		const struct fabric_job *job = &tree->jobs[i];
+		if (job->source == JOB_SCHEDULER)
+			(*ret)[n++] = (struct config_job){.name = arena_strdup(a, job->name),
+				.user = copy_text(a, job->user),
+				.hosts = arena_strdup(a, job->hosts),
+				.gpus = job->gpus};
 	}
 	return n;
 }
@@ -182,15 +182,16 @@ int config_with_jobs(const struct config *config, const struct config_job *jobs,
 	struct config **ret, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct tree_list *was = &config->tree->jobs;
+	const struct config_tree *was = config->tree;
 	struct smap *used = smap_new();
-	struct config_tree tree = *config->tree;
-	tree.jobs = (struct tree_list){.v = arena_array(a, void *, was->n + n + 1)};
-	for (size_t i = 0; i < was->n; i++) {
-		struct tree_job *job = was->v[i];
+	struct config_tree tree = *was;
+	tree.jobs = arena_array(a, struct fabric_job, was->n_jobs + n + 1);
+	tree.n_jobs = 0;
+	for (size_t i = 0; i < was->n_jobs; i++) {
+		const struct fabric_job *job = &was->jobs[i];
 		if (job->source == JOB_SCHEDULER)
 			continue;
-		tree.jobs.v[tree.jobs.n++] = job;
+		tree.jobs[tree.n_jobs++] = *job;
 		smap_put(used, job->name, strlen(job->name), 1);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -198,14 +199,95 @@ int config_with_jobs(const struct config *config, const struct config_job *jobs,
 		if (smap_get(used, jobs[i].name, strlen(jobs[i].name), &seen))
 			continue;
 		smap_put(used, jobs[i].name, strlen(jobs[i].name), 1);
-		struct tree_job *job = arena_new_of(a, struct tree_job);
-		*job = (struct tree_job){.name = jobs[i].name,
+		tree.jobs[tree.n_jobs++] = (struct fabric_job){.name = jobs[i].name,
 			.user = jobs[i].user,
 			.hosts = jobs[i].hosts,
-			.gpus = (int64_t)jobs[i].gpus,
+			.gpus = jobs[i].gpus,
 			.source = JOB_SCHEDULER};
-		tree.jobs.v[tree.jobs.n++] = job;
 	}
 	smap_free(used);
 	return config_again(config, &tree, ret, errors);
+}
+
+/* ---- as one of the agents, or their judge ---------------------------------- */
+
+static void agents_let_go(struct config_device *device)
+{
+	device->snmp = NULL;
+	device->gnmi = NULL;
+	device->sflow = NULL;
+	device->push = NULL;
+}
+
+/* Windows are as long for all agents as for the fabric. */
+static void agents_fix_interval(struct config *config)
+{
+	if (config->whole_interval_ns == 0)
+		config->whole_interval_ns = config_interval(config);
+}
+
+static bool agents_has_device(const struct config *config, const char *agent, const char *name)
+{
+	const struct fabric_device *device = fabric_device(config->fabric, name);
+	return device && str_eq(device->agent, agent);
+}
+
+int config_as_agent(struct config *config, const char *name, struct err *e)
+{
+	bool known = false;
+	for (size_t i = 0; i < config->n_agents; i++)
+		known |= str_eq(config->agents[i], name);
+	if (!known && config->n_agents == 0)
+		return err_at(e, -EINVAL, config->path, 0, 0,
+			"has no 'agents:', so there is no agent '%.64s'; one agent asks all "
+			"devices",
+			name);
+	if (!known) {
+		const char *near = str_nearest(name, config->agents, config->n_agents);
+		return err_at(e, -EINVAL, config->path, 0, 0,
+			"has no agent '%.64s' under 'agents:'; expected one such as '%s'", name,
+			str_or(near, config->agents[0]));
+	}
+	config->self = arena_strdup(config->arena, name);
+	agents_fix_interval(config);
+	for (size_t i = 0; i < config->fabric->n_devices; i++) {
+		struct fabric_device *device = config->fabric->devices[i];
+		device->foreign = !str_eq(device->agent, name);
+	}
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (!agents_has_device(config, name, config->devices[i].name))
+			agents_let_go(&config->devices[i]);
+	size_t kept = 0;
+	for (size_t i = 0; i < config->n_captures; i++) {
+		const struct config_capture capture = config->captures[i];
+		if (!capture.device || agents_has_device(config, name, capture.device))
+			config->captures[kept++] = capture;
+	}
+	config->n_captures = kept;
+	return 0;
+}
+
+int config_as_judge(struct config *config, struct err *e)
+{
+	if (!config->judge)
+		return err_at(e, -EINVAL, config->path, 0, 0,
+			"has no 'judge:'; add 'judge: { from: clickhouse://HOST:PORT/DATABASE }'");
+	config->judging = true;
+	agents_fix_interval(config);
+	for (size_t i = 0; i < config->n_devices; i++)
+		agents_let_go(&config->devices[i]);
+	config->n_captures = 0;
+	config->n_pushes = 0;
+	config->traps = NULL;
+	return 0;
+}
+
+int config_as_before(struct config *config, const struct config *before, struct err *e)
+{
+	config->whole_interval_ns = before->whole_interval_ns;
+	if (before->judging)
+		return config_as_judge(config, e);
+	if (before->self)
+		return config_as_agent(config, before->self, e);
+	return 0;
 }

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/yaml.h"
 
 static char *salvage_tree(const struct yaml_node *root)

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "config/fabric_build.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static const char *const role_names[] = {"leaf", "spine", "superspine", "other"};
 

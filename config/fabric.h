@@ -11,6 +11,9 @@
 
 #include "config/neighbor_kind.h"
 
+struct arena;
+struct yaml_node;
+
 enum device_role { ROLE_LEAF, ROLE_SPINE, ROLE_SUPERSPINE, ROLE_OTHER };
 const char *device_role_name(enum device_role role);
 
@@ -96,6 +99,7 @@ struct fabric_device {
 };
 
 struct fabric_job {
+	const struct yaml_node *node; /* where it stands in the file; NULL: not there */
 	const char *name;
 	const char *user; /* NULL: not known */
 	uint64_t gpus;
@@ -104,19 +108,20 @@ struct fabric_job {
 	size_t n_names;
 	const char **globs; /* the others */
 	size_t n_globs;
+	int source; /* as read: enum job_source; -1 = declared */
 	bool scheduled; /* a file of the scheduler says that it runs */
 	/* length of a healthy step, as declared; 0 = unknown: losses are shares only then */
 	int64_t step_ns;
 };
 
 struct fabric_threshold { /* declared thresholds: what no protocol can read back */
+	const struct yaml_node *node; /* where they stand in the file */
 	const char *devices, *ports; /* globs */
 	int priority;
 	/* sizes: 0 = not given; pmax, alpha: NAN = not given */
 	uint64_t kmin_bytes, kmax_bytes, headroom_bytes, xoff_level_bytes, xon_level_bytes,
 		xon_offset_bytes, cell_bytes, pool_bytes;
 	double pmax, alpha;
-	int line;
 };
 
 struct fabric_class { /* policy.classes: what is declared of one priority */
@@ -168,5 +173,19 @@ uint64_t fabric_gpus(const struct fabric *fabric); /* all jobs */
 
 /* natural order: Ethernet2 before Ethernet10 */
 int name_compare(const char *left, const char *right);
+
+/* ---- how it is made: while a configuration is built, and by tests; memory is the arena's ---- */
+
+/* fabric_port_add - finds the port of that name, or adds it. */
+struct fabric_port *fabric_port_add(
+	struct fabric_device *device, struct arena *a, const char *name);
+void fabric_group_add(
+	struct fabric_device *device, struct arena *a, const struct fabric_group *group);
+/* fabric_job_split - fills .names and .globs of @job from its .hosts. */
+void fabric_job_split(struct fabric_job *job, struct arena *a);
+/* fabric_sort - devices and ports in natural order; before groups are derived. */
+void fabric_sort(struct fabric *fabric);
+/* fabric_derive_groups - ECMP groups of the finished graph beside the given ones. */
+void fabric_derive_groups(struct fabric *fabric, struct arena *a);
 
 #endif

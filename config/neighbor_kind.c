@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 static const char *const kind_words[] = {
 	[NEIGHBOR_HOST] = "host", [NEIGHBOR_SWITCH] = "switch", [NEIGHBOR_UNKNOWN] = "unknown"};

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 
 /* A value of any type, between its text and its place in the options struct. */
 union value {
@@ -250,6 +250,61 @@ static void option_say_range(const struct option *option, struct err *e)
 	snprintf(e->text + n, sizeof(e->text) - n, " (%s to %s)", option->min, option->max);
 }
 
+/* Numbers are narrower in some structs: the range of the row fits. */
+static bool option_is_narrow(const struct option *option)
+{
+	const bool counts = option->type == OPT_INT || option->type == OPT_SIZE;
+	return counts && option->size == sizeof(uint32_t);
+}
+
+static void option_put(const struct option *option, void *base, union value value)
+{
+	void *place = (char *)base + option->offset;
+	if (option_is_narrow(option))
+		*(uint32_t *)place = (uint32_t)value.u;
+	else
+		memcpy(place, &value, types[option->type].size);
+}
+
+static union value option_get(const struct option *option, const void *base)
+{
+	const void *place = (const char *)base + option->offset;
+	union value v = {0};
+	if (option_is_narrow(option))
+		v.u = *(const uint32_t *)place;
+	else
+		memcpy(&v, place, types[option->type].size);
+	return v;
+}
+
+bool option_unset(const struct option *option, const void *base)
+{
+	const union value v = option_get(option, base);
+	if (option->def)
+		return false;
+	switch (option->type) {
+	case OPT_STRING: return v.s == NULL;
+	case OPT_ENUM: return v.e == -1;
+	case OPT_RATIO:
+	case OPT_DOUBLE: return isnan(v.d);
+	case OPT_INT:
+	case OPT_DURATION: return v.i == 0;
+	case OPT_SIZE:
+	case OPT_BITRATE:
+	case OPT_LENGTH: return v.u == 0;
+	case OPT_BOOL: break;
+	}
+	return false;
+}
+
+bool option_same(const struct option *option, const void *left, const void *right)
+{
+	const union value one = option_get(option, left), other = option_get(option, right);
+	if (option->type == OPT_STRING)
+		return str_eq(one.s, other.s);
+	return memcmp(&one, &other, types[option->type].size) == 0;
+}
+
 int option_set(
 	const struct option *option, struct arena *a, void *base, const char *text, struct err *e)
 {
@@ -264,7 +319,7 @@ int option_set(
 		return rc;
 	if (option->type == OPT_STRING)
 		v.s = arena_strdup(a, text);
-	memcpy((char *)base + option->offset, &v, types[option->type].size);
+	option_put(option, base, v);
 	return 0;
 }
 
@@ -298,10 +353,9 @@ const struct option *option_find(const struct option_table *table, const char *n
 
 char *option_text(const struct option *option, struct arena *a, const void *base)
 {
-	union value v = {0};
+	const union value v = option_get(option, base);
 	char buf[400]; /* the largest double has 309 digits before its point */
 
-	memcpy(&v, (const char *)base + option->offset, types[option->type].size);
 	if (option->type == OPT_STRING)
 		return arena_strdup(a, str_or(v.s, ""));
 	types[option->type].text(option, v, buf, sizeof(buf));

@@ -6,9 +6,14 @@
 #ifndef RW_CONFIG_OPTION_H
 #define RW_CONFIG_OPTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+struct arena;
+struct build;
+struct config_receiver;
 struct err;
+struct section;
 
 enum option_type {
 	OPT_BOOL, /* bool: true | false */
@@ -31,6 +36,7 @@ struct option {
 	const char *min, *max; /* as one would write them; NULL = unbounded */
 	const char *const *choices; /* OPT_ENUM, NULL-terminated */
 	const char *doc;
+	size_t size; /* of the member; 0: as the type says. OPT_INT and OPT_SIZE also have 4 */
 };
 
 struct option_table { /* one module: "analyzers.ecmp_imbalance" */
@@ -39,9 +45,12 @@ struct option_table { /* one module: "analyzers.ecmp_imbalance" */
 	const struct option *rows;
 	size_t n_rows;
 	const char *doc;
+	/* in the section "alerts", instead of rows: the keys of one receiver of this kind, and what
+	 * is checked or filled in once they are read (NULL: nothing). config/receiver_rows.h */
+	const struct section *receiver;
+	void (*complete)(struct build *build, struct config_receiver *receiver);
 };
 
-struct arena;
 /* options_defaults - fill @base (size bytes) from the rows. Aborts on a wrong table (our mistake).
  */
 void options_defaults(const struct option_table *table, struct arena *a, void *base);
@@ -49,7 +58,12 @@ void options_defaults(const struct option_table *table, struct arena *a, void *b
  * and expected, without place. */
 int option_set(
 	const struct option *option, struct arena *a, void *base, const char *text, struct err *e);
+/* option_unset - is this value not given and without default? 0 for numbers, NAN for ratios, NULL
+ * for texts, -1 for choices. */
+bool option_unset(const struct option *option, const void *base);
 const struct option *option_find(const struct option_table *table, const char *name);
+/* option_same - is it the same value in both? */
+bool option_same(const struct option *option, const void *left, const void *right);
 /* option_text - the value as one would write it. */
 char *option_text(const struct option *option, struct arena *a, const void *base);
 

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/map.h"
 
 /* Object types of SAI, with their numbers there (sai_object_type_t in inc/saitypes.h). */
 static const struct {

@@ -1,5 +1,5 @@
 /* schema_check - checks of texts that a type and a range cannot express: names, addresses, URLs. */
-#include "config/schema_check.h"
+#include "config/schema.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/text_clean.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/text_clean.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/address.h"
 #include "config/push_objects.h"
 

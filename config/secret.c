@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/locked.h"
-#include "agent/base/outside.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/locked.h"
+#include "base/str.h"
 #include "config/config.h"
 
 enum { SECRET_MAX_BYTES = 64 * 1024 };

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "config/fabric.h"
 
 static bool topology_given(const char *text)

@@ -1,6 +1,6 @@
 /* yaml - reads a YAML text into nodes with their places. Built on libyaml's events: its own
  * document loader resolves aliases and drops the places of keys. */
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "config/yaml.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/map.h"
 
 struct yaml_level { /* one open list or map */
 	struct yaml_node *node;

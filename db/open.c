@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "db/clickhouse/clickhouse.h"
-#include "db/series/history_merged.h"
+#include "db/series/history.h"
+#include "db/sqlite/schema/store_lock.h"
 #include "db/sqlite/sqlite.h"
-#include "db/sqlite/store_holders.h"
 #include "db/store/store.h"
 #include "db/store/store_backend.h"
 #include "db/store/store_state.h"

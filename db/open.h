@@ -12,7 +12,7 @@ struct store;
 struct store_options;
 
 /* db_history_open - open for reading; history_close() it. Several stores with commas between them
- * ("judge.db,pod1.db,pod2.db") are read as one (db/series/history_merged.h); what the functions
+ * ("judge.db,pod1.db,pod2.db") are read as one (db/series/history.h); what the functions
  * below say is of the first one then. 0, -ENOENT, -EACCES, -EINVAL (not a
  * rocewatch database, or of a version that is not known) or another negative errno. */
 int db_history_open(const char *path, struct history **ret, struct err *e);

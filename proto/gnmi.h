@@ -3,7 +3,7 @@
  *
  * Where the rest is:
  *   gnmi_path.h   paths as text: "/interfaces/interface[name=Ethernet1]/state/counters/in-octets"
- *   gnmi_json.h   a JSON value flattened into leaves
+ *   gnmi_codec.h   a JSON value flattened into leaves
  *   gnmi_codec.h  requests to bytes; every kind of response to updates. Slow and complete; the
  *                 only user of protobuf-c.
  *   gnmi_walk.h   the stream: the same answer as the codec at a fraction of the price

@@ -3,14 +3,12 @@
 #include "proto/gnmi_codec.h"
 
 #include <errno.h>
+#include <gnmi.pb-c.h>
 #include <string.h>
 
-#include <gnmi.pb-c.h>
-
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "proto/gnmi_json.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 _Static_assert((int)GNMI_POLL == GNMI__SUBSCRIPTION_LIST__MODE__POLL, "the wire's number");
 _Static_assert((int)GNMI_SAMPLE == GNMI__SUBSCRIPTION_MODE__SAMPLE, "the wire's number");

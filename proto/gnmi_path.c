@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
+#include "base/arena.h"
 
 void gnmi_path_init(struct gnmi_path *path)
 {

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "proto/gnmi.h"
 
 struct arena;

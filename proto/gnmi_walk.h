@@ -32,14 +32,45 @@
 #ifndef RW_PROTO_GNMI_WALK_H
 #define RW_PROTO_GNMI_WALK_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "proto/gnmi.h"
-#include "proto/gnmi_forms.h"
+
+struct arena;
+struct gnmi_walk;
+struct str;
+
+/*
+ * gnmi_forms - the walker's memory of paths. A form is the bytes of a Path message behind those of
+ * a prefix, and what the codec once made of them. A name is (origin, path); its index is the path's
+ * id. Several forms may have one name. Both are found by what came after the last one, else by
+ * hash; bytes are compared in any case. Part of gnmi_walk, whose header says why.
+ */
+
+/* ids; a chassis with everything subscribed needs about 1 << 17 */
+#define GNMI_FORMS_PATHS_MAX (1u << 18)
+#define GNMI_FORMS_RAW_MAX (4u << 10) /* bytes of one Path message that are remembered */
+
+struct gnmi_forms_counts {
+	uint64_t followed, found, learnt; /* paths: as last time, by hash, new */
+	/* Times a path was not remembered because a limit was reached. Without an id it is
+	 * delivered with GNMI_PATH_NONE; without a form its messages go to the codec. */
+	uint64_t refused;
+	uint32_t paths, forms; /* held now */
+	uint64_t text_bytes;
+};
+
+/* Indexes by hash, open addressing. */
+struct gnmi_table {
+	uint32_t *slots; /* GNMI_FORM_NONE = free */
+	uint32_t size; /* a power of two; at most half full */
+	uint32_t used;
+};
 
 /* updates or deletes of one message that the walker takes; a message with more goes to the codec */
 #define GNMI_WALK_RECORDS_MAX (1u << 16)
-#define GNMI_WALK_RECORDS_KEPT (1u << 10) /* room for so many stays between messages */
-
-struct gnmi_walk;
 
 struct gnmi_walk_stats {
 	uint64_t walked, fallbacks; /* messages */
@@ -60,5 +91,32 @@ void gnmi_walk_reset(struct gnmi_walk *walk);
 
 /* lent until the next call */
 const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *walk);
+
+/*
+ * gnmi_split - one large SubscribeResponse as several smaller ones with the same meaning: each has
+ * the timestamp and the prefix of the notification and some of its updates; its deletes are in the
+ * first one. So a reader may do other work between two of them. A message of another shape (field
+ * numbers as in gnmi.proto: an extension, a field out of order, one huge value) is one piece.
+ */
+
+#define GNMI_SPLIT_BYTES (64u << 10) /* about so many */
+
+struct gnmi_split {
+	const uint8_t *p;
+	size_t n;
+	/* set by gnmi_split_begin(): offsets into .p */
+	bool whole; /* cannot be cut */
+	size_t head, head_end; /* timestamp and prefix */
+	size_t deletes, end;
+	size_t at; /* of the next update */
+	bool began;
+};
+
+/* gnmi_split_begin - @data is lent until the last gnmi_split_next(). Looks at every update once. */
+void gnmi_split_begin(struct gnmi_split *split, const void *data, size_t n);
+/* gnmi_split_next - the next piece, in @ret (emptied first) or, for a message that is one piece,
+ * lent in *@ret_p. False: there is no more. */
+bool gnmi_split_next(
+	struct gnmi_split *split, struct str *ret, const uint8_t **ret_p, size_t *ret_n);
 
 #endif

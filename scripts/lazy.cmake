@@ -1,4 +1,4 @@
-# lazy.cmake - libraries that the program loads when a command needs them (agent/base/lazy_library.h says why).
+# lazy.cmake - libraries that the program loads when a command needs them (base/lazy_library.h says why).
 
 # rw_lazy_calls(name library HEADERS header... CALLS function...) - lazy/<name>_calls.h in the build tree: it includes the headers and
 # makes each function's name stand for a pointer of the same type. lazy/<name>_calls.c has the table and <name>_calls_load(). Sets
@@ -43,7 +43,7 @@ ${defines}
 	set(CONTENT "/* Made by scripts/lazy.cmake. */
 #include \"lazy/${name}_calls.h\"
 
-#include \"agent/base/lazy_library.h\"
+#include \"base/lazy_library.h\"
 
 struct ${name}_calls ${name}_calls;
 

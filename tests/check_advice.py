@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-FOLDERS = ("agent", "analyzers", "collectors", "config", "db", "proto")
+FOLDERS = ("agent", "analyzers", "base", "collectors", "config", "db", "proto")
 # "rocewatch reads it back": the program as the subject of a sentence.
 PROSE = {"or", "reads", "monitors", "changes", "names", "stores", "for", "and"}
 # A user of the machine: usermod -aG rocewatch nagios.

@@ -5,13 +5,22 @@
 #
 #   rooms: | room | `files` | may include |     the first row whose files match is a file's room; `all` means every room
 #   doors: | library | `header` | `files` |     a foreign header is included by these files only
-# Includes with quotes are written from the root and exist (or are generated); those with <> are not ours.
+# Includes with quotes are written from the root and exist (or are generated); those with <> are not ours. A folder of the product is
+# one room, and holds at most 40 files.
 set -eu
+
+FOLDER_MOST=40
+
+check_folders() { # ROOT: prints folders that hold too many files, and fails when there is one
+	cd "$1"
+	find agent analyzers base collectors config db proto -name '*.[ch]' -o -name '*.def' 2>/dev/null | sed 's|/[^/]*$||' | LC_ALL=C sort | uniq -c |
+		awk -v most=$FOLDER_MOST '$1 > most { print $2 ": holds " $1 " files, at most " most ": name its rooms by what they answer"; n++ } END { exit n > 0 }'
+}
 
 check() { # ROOT: prints mistakes as file:line: text, and fails when there is one
 	cd "$1"
 	[ -f docs/architecture.md ] || { echo "docs/architecture.md: is missing, and with it the table to check against"; return 1; }
-	find agent analyzers collectors config db proto tests -name '*.[ch]' 2>/dev/null | LC_ALL=C sort |
+	find agent analyzers base collectors config db proto tests -name '*.[ch]' 2>/dev/null | LC_ALL=C sort |
 		xargs grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
 		awk '
 		function trim(s) { gsub(/^[ \t`]+|[ \t`]+$/, "", s); return s }
@@ -78,15 +87,15 @@ check() { # ROOT: prints mistakes as file:line: text, and fails when there is on
 # plant WHAT FILE LINE EXPECTED: a tree with just that line must be refused with those words.
 plant() {
 	tree=$(mktemp -d)
-	mkdir -p "$tree/docs" "$tree/$(dirname "$2")" "$tree/agent/base"
+	mkdir -p "$tree/docs" "$tree/$(dirname "$2")" "$tree/base"
 	cp "$root/docs/architecture.md" "$tree/docs/"
-	: >"$tree/agent/base/str.h"
+	: >"$tree/base/str.h"
 	for h in db/model/metric.h db/series/series.h db/store/store.h config/config.h analyzers/analyzer.h agent/command/command.h \
 		collectors/target/collector.h collectors/gnmi/gnmi.h agent/document/writer.h; do
 		mkdir -p "$tree/$(dirname "$h")"
 		: >"$tree/$h"
 	done
-	printf '#include <stdio.h>\n#include "agent/base/str.h"\n%s\n' "$3" >"$tree/$2"
+	printf '#include <stdio.h>\n#include "base/str.h"\n%s\n' "$3" >"$tree/$2"
 	said=$(check "$tree") && failed=0 || failed=1
 	rm -rf "$tree"
 	case $4 in
@@ -105,7 +114,7 @@ circles=$root/tests/check_circles.py
 build=${2:+$(cd "$2" && pwd)}
 plant 'a healthy file' agent/command/cmd_x.c '#include "db/store/store.h"' ''
 plant 'a lawful step down' analyzers/detect/x.c '#include "db/model/metric.h"' ''
-plant 'the floor reaching up' agent/base/x.c '#include "db/model/metric.h"' 'base may not include model'
+plant 'the floor reaching up' base/x.c '#include "db/model/metric.h"' 'base may not include model'
 plant 'a noun reaching up' db/model/entity.c '#include "config/config.h"' 'model may not include config'
 plant 'a detector at the store' analyzers/detect/x.c '#include "db/store/store.h"' 'detect may not include store'
 plant 'a detector asking a collector' analyzers/detect/x.c '#include "collectors/target/collector.h"' 'detect may not include target'
@@ -116,13 +125,22 @@ plant 'the store reading the configuration' db/store/store.c '#include "config/c
 plant 'a second door to SQLite' collectors/snmp/x.c '#include <sqlite3.h>' '<sqlite3.h> comes in by'
 plant 'a second door to libuv' agent/daemon/x.c '#include <uv.h>' '<uv.h> comes in by'
 plant 'a second door to net-snmp' collectors/snmp/snmp.c '#include <net-snmp/net-snmp-includes.h>' 'comes in by'
-plant 'a second door to libpcap' collectors/packet/flow_table.c '# include <pcap/pcap.h>' 'comes in by'
+plant 'a second door to libpcap' collectors/packet/flow/flow_table.c '# include <pcap/pcap.h>' 'comes in by'
 plant 'a second door to YAML' config/config.c '#include <yaml.h>' 'comes in by'
 plant 'a path from beside' agent/command/x.c '#include "command.h"' 'not written from the root'
 plant 'a path with dots' agent/command/x.c '#include "../db/model/metric.h"' 'not written from the root'
 plant 'ours as a system header' agent/command/x.c '#include <db/model/metric.h>' 'is ours'
 plant 'a header that is not there' agent/command/x.c '#include "db/nothing.h"' 'does not exist'
 plant 'an include by macro' agent/command/x.c '#include HEADER' 'cannot be checked'
+
+tree=$(mktemp -d)
+mkdir -p "$tree/agent/crowded"
+for i in $(seq $FOLDER_MOST); do : >"$tree/agent/crowded/x$i.c"; done
+said=$(check_folders "$tree") || { echo "self-test: $FOLDER_MOST files in a folder were refused: $said"; exit 1; }
+: >"$tree/agent/crowded/x.def"
+if said=$(check_folders "$tree"); then echo "self-test: $((FOLDER_MOST + 1)) files in a folder were accepted"; exit 1; fi
+rm -rf "$tree"
+check_folders "$root"
 
 check "$root" || { echo "the rule is the table in docs/architecture.md"; exit 1; }
 [ -n "$build" ] || exit 0

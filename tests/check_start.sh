@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_start PROGRAM - a command begins without the libraries that only some commands use (agent/base/lazy_library.h): the dynamic linker
+# check_start PROGRAM - a command begins without the libraries that only some commands use (base/lazy_library.h): the dynamic linker
 # maps none of them for `--version`, nor what they bring along.
 set -euo pipefail
 program=$1

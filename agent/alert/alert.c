@@ -1,21 +1,216 @@
-/*
- * alert - compares, once a second, what each receiver knows with how the incidents stand; gives
- * messages to the threads and takes their results.
- */
+/* alert - compares, once a second, what each receiver knows with how the incidents stand; gives
+ * messages to the threads and takes their results. */
 #include "agent/alert/alert.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "agent/alert/alert_internal.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/curl_io.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
 #include "agent/incident/incident_json.h"
+#include "agent/incident/silence.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/curl_io.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "config/config.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
+
+/* alert_list - subjects, receivers and deliveries, found and made. */
+
+static struct alert_subject *alert_subject_find(const struct alert *alert, const char *id)
+{
+	for (size_t i = alert->n_subjects; i-- > 0;)
+		if (strcasecmp(alert->subjects[i]->id, id) == 0)
+			return alert->subjects[i];
+	return NULL;
+}
+
+static struct alert_subject *alert_subject_get(struct alert *alert, const char *id)
+{
+	struct alert_subject *subject = alert_subject_find(alert, id);
+	if (subject)
+		return subject;
+	subject = rw_calloc(1, sizeof(*subject));
+	memcpy(subject->id, id, strnlen(id, sizeof(subject->id) - 1));
+	rw_grow(alert->subjects, alert->n_subjects, alert->cap_subjects);
+	alert->subjects[alert->n_subjects++] = subject;
+	return subject;
+}
+
+static struct alert_receiver *alert_receiver_find(const struct alert *alert, const char *name)
+{
+	for (size_t i = 0; i < alert->n_receivers; i++)
+		if (str_eq(alert->receivers[i].name, name))
+			return &alert->receivers[i];
+	return NULL;
+}
+
+static struct alert_delivery *alert_delivery_find(
+	const struct alert_receiver *receiver, const struct alert_subject *subject)
+{
+	for (size_t i = receiver->n; i-- > 0;)
+		if (receiver->v[i]->subject == subject)
+			return receiver->v[i];
+	return NULL;
+}
+
+static struct alert_delivery *alert_delivery_get(
+	struct alert_receiver *receiver, struct alert_subject *subject)
+{
+	struct alert_delivery *d = alert_delivery_find(receiver, subject);
+	if (d)
+		return d;
+	d = rw_calloc(1, sizeof(*d));
+	d->subject = subject;
+	rw_grow(receiver->v, receiver->n, receiver->cap);
+	receiver->v[receiver->n++] = d;
+	return d;
+}
+
+/* alert_rows - deliveries to rows of table alert and back. */
+
+static const char *const told_names[] = {
+	[TOLD_NOTHING] = "",
+	[TOLD_OPEN] = "open",
+	[TOLD_RESOLVED] = "resolved",
+};
+
+/* In the order of the SELECT below. */
+enum row_column {
+	R_RECEIVER,
+	R_INCIDENT,
+	R_STATE,
+	R_SEVERITY,
+	R_CAUSE,
+	R_PENDING,
+	R_ERROR,
+	R_LABELS,
+	R_SENT_NS,
+	R_PENDING_NS,
+	R_ATTEMPTS,
+	R_SENT,
+	R_ACKED,
+	R_JSON,
+	R_COLUMNS
+};
+
+static int64_t row_number(const char *text)
+{
+	return strtoll(str_or(text, "0"), NULL, 10);
+}
+
+static enum severity row_severity(const char *word)
+{
+	for (int k = SEV_INFO; k <= SEV_CRITICAL; k++)
+		if (str_eq(severity_name((enum severity)k), word))
+			return (enum severity)k;
+	return SEV_INFO;
+}
+
+static enum alert_told row_told(const char *word)
+{
+	for (size_t k = 0; k < rw_countof(told_names); k++)
+		if (str_eq(told_names[k], word))
+			return (enum alert_told)k;
+	return TOLD_NOTHING;
+}
+
+static char *row_copy(const char *text)
+{
+	if (!text)
+		return NULL;
+	return rw_strdup(text);
+}
+
+/* The incident as it was stored: the ledger may not restore it. */
+static void row_subject(struct alert_subject *subject, const char *json)
+{
+	if (subject->kept || !json)
+		return;
+	subject->kept = incident_json_parse(json);
+	if (!subject->kept)
+		return;
+	const struct incident *i = &subject->kept->i;
+	subject->closed = i->state == INCIDENT_CLOSED;
+	subject->severity = i->severity;
+	subject->cause = i->cause;
+	subject->acked = i->acked_by != NULL;
+	subject->closed_ns = i->closed_ns;
+}
+
+static int row_take(void *arg, int n, char *const *values, char *const *names)
+{
+	struct alert *alert = arg;
+	const char *name = str_or(values[R_RECEIVER], ""), *id = values[R_INCIDENT];
+	struct alert_receiver *receiver = alert_receiver_find(alert, name);
+	if (n != R_COLUMNS || !id || strlen(id) != 8)
+		return 0;
+	if (!receiver) {
+		store_alert_gone(alert->store, name, id);
+		return 0;
+	}
+	struct alert_subject *subject = alert_subject_get(alert, id);
+	row_subject(subject, values[R_JSON]);
+	struct alert_delivery *d = alert_delivery_get(receiver, subject);
+	d->stored = true;
+	d->fits = true; /* it did when it was stored; the ledger's news decide anew */
+	d->known.told = row_told(values[R_STATE]);
+	d->known.severity = row_severity(values[R_SEVERITY]);
+	d->known.cause = cause_by_name(values[R_CAUSE]);
+	d->known.acked = row_number(values[R_ACKED]) != 0;
+	d->pending = alert_event_parse(values[R_PENDING]);
+	d->pending_ns = row_number(values[R_PENDING_NS]);
+	d->attempts = (int)row_number(values[R_ATTEMPTS]);
+	d->sent = (int)row_number(values[R_SENT]);
+	d->sent_ns = row_number(values[R_SENT_NS]);
+	d->error = row_copy(values[R_ERROR]);
+	d->labels = row_copy(values[R_LABELS]);
+	if (d->sent_ns > receiver->last_success_ns)
+		receiver->last_success_ns = d->sent_ns;
+	return 0;
+}
+
+/* alert_rows_load - the rows of table alert into deliveries; those of receivers that are gone are
+ * deleted. alert.c. 0 or negative errno with @e. */
+static int alert_rows_load(struct alert *alert, struct history *history, struct err *e)
+{
+	const int rc = history_sql(history,
+		"SELECT a.receiver, a.incident_id, a.state, a.severity, a.cause, a.pending, "
+		"a.error, a.labels, a.sent_ns, a.pending_ns, a.attempts, a.sent, a.acked, i.json "
+		"FROM alert a LEFT JOIN incident i ON i.id=a.incident_id",
+		row_take, alert, e);
+	if (rc == -ENOTSUP)
+		return 0;
+	return rc;
+}
+
+/* alert_rows_save - one delivery as it now stands. */
+static void alert_rows_save(struct alert *alert, const struct alert_receiver *receiver,
+	struct alert_delivery *delivery, int64_t now_ns)
+{
+	delivery->stored = true;
+	store_alert(alert->store,
+		&(struct store_alert){
+			.receiver = receiver->name,
+			.incident_id = delivery->subject->id,
+			.state = told_names[delivery->known.told],
+			.severity = severity_name(delivery->known.severity),
+			.cause = cause_name(delivery->known.cause),
+			.pending = alert_event_name(delivery->pending),
+			.error = delivery->error,
+			.labels = delivery->labels,
+			.sent_ns = delivery->sent_ns,
+			.pending_ns = delivery->pending_ns,
+			.updated_ns = now_ns,
+			.attempts = delivery->attempts,
+			.sent = delivery->sent,
+			.acked = delivery->known.acked,
+		});
+}
 
 #define IN_FLIGHT_MAX 64 /* of one receiver */
 #define RESULTS_MAX 4096 /* of all receivers: 32 x 64, and tests */
@@ -768,4 +963,132 @@ struct alert_view alert_at(const struct alert *alert, size_t i)
 		.queued = r->queued,
 		.last_success_ns = r->last_success_ns,
 		.failing = r->gap_ns != 0};
+}
+
+/* alert_request - what commands ask of the agent about silences, events and tests of receivers. */
+
+struct request {
+	struct alert *alert;
+	const char *who;
+	const json_t *json;
+	wall_t now;
+};
+
+static json_t *request_refuse(const char *text)
+{
+	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
+}
+
+static json_t *request_silence_add(const struct request *r)
+{
+	struct silence silence;
+	struct err e = {0};
+	if (silence_read(r->json, r->who, r->now.ns, &silence, &e) != 0)
+		return request_refuse(e.text);
+	silences_put(&r->alert->silences, &silence);
+	silence_store(r->alert->store, &silence, "silence_added", r->now.ns);
+	return json_pack("{s:b, s:o}", "ok", 1, "silence", silence_json(&silence, r->now.ns));
+}
+
+static json_t *request_silence_expire(const struct request *r)
+{
+	const char *id = json_string_value(json_object_get(r->json, "id"));
+	struct silence ended;
+	struct err e = {0};
+	if (silence_end(&r->alert->silences, str_or(id, ""), r->who, r->now.ns, &ended, &e) != 0)
+		return request_refuse(e.text);
+	silence_store(r->alert->store, &ended, "silence_expired", r->now.ns);
+	return json_pack("{s:b, s:o}", "ok", 1, "silence", silence_json(&ended, r->now.ns));
+}
+
+static json_t *request_event_add(const struct request *r)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct store_change change;
+	struct err e = {0};
+	if (change_read(r->json, r->who, r->now.ns, a, &change, &e) != 0)
+		return request_refuse(e.text);
+	store_change_event(r->alert->store, &change);
+	return json_pack("{s:b}", "ok", 1);
+}
+
+/* The receiver that is meant; NULL with a reply. */
+static struct alert_receiver *request_receiver(const struct request *r, json_t **ret_refused)
+{
+	const struct alert *alert = r->alert;
+	const char *name = json_string_value(json_object_get(r->json, "receiver"));
+	rw_cleanup(str_done) struct str text = {0};
+	if (!name && alert->n_receivers == 1)
+		return &alert->receivers[0];
+	struct alert_receiver *found = NULL;
+	if (name)
+		found = alert_receiver_find(alert, name);
+	if (found)
+		return found;
+	if (alert->n_receivers == 0)
+		str_add(&text, "no receiver is configured; see 'alerts:' (docs/alerts.md)");
+	else
+		str_addf(&text, "%s%.64s%s expected one of", str_if(name, "unknown receiver '"),
+			str_or(name, "several receivers are configured;"), str_if(name, "';"));
+	for (size_t i = 0; i < alert->n_receivers; i++)
+		str_addf(&text, "%s %s", str_if(i, ","), alert->receivers[i].name);
+	*ret_refused = request_refuse(text.s);
+	return NULL;
+}
+
+static json_t *request_test(const struct request *r)
+{
+	struct alert *alert = r->alert;
+	json_t *refused = NULL;
+	struct alert_receiver *receiver = request_receiver(r, &refused);
+	if (!receiver)
+		return refused;
+	const struct alert_context context = {.event = ALERT_TEST,
+		.fabric = alert->fabric,
+		.receiver = receiver->name,
+		.web_url = alert->web_url,
+		.time_ns = r->now.ns,
+		.resend_ns = receiver->config->resend_ns};
+	struct receiver_job *job = receiver_job_new(alert_message_test(&context), receiver->name);
+	job->ticket = alert->test.ticket + 1;
+	if (!receiver_give(receiver->thread, job)) {
+		receiver_job_free(job);
+		return request_refuse("no thread can be made for it");
+	}
+	alert->test = (struct alert_test_run){.ticket = alert->test.ticket + 1};
+	return json_pack("{s:b, s:I, s:s, s:f}", "ok", 1, "ticket", (json_int_t)alert->test.ticket,
+		"receiver", receiver->name, "timeout_s",
+		(double)receiver->config->timeout_ns / 1e9);
+}
+
+static json_t *request_result(const struct request *r)
+{
+	const struct alert_test_run *test = &r->alert->test;
+	const json_int_t ticket = json_integer_value(json_object_get(r->json, "ticket"));
+	if (ticket <= 0 || (uint64_t)ticket != test->ticket)
+		return request_refuse("another test was asked for meanwhile; try again");
+	return json_pack("{s:b, s:b, s:b, s:s, s:f}", "ok", 1, "done", test->done, "delivered",
+		test->done && test->rc == 0, "text", test->text, "took_s",
+		(double)test->took_ns / 1e9);
+}
+
+static const struct {
+	const char *cmd;
+	json_t *(*fn)(const struct request *request);
+} alert_requests[] = {
+	{"silence_add", request_silence_add},
+	{"silence_expire", request_silence_expire},
+	{"event_add", request_event_add},
+	{"alert_test", request_test},
+	{"alert_result", request_result},
+};
+
+json_t *alert_request(
+	struct alert *alert, const char *cmd, const char *who, const json_t *request, wall_t now)
+{
+	const struct request r = {alert, who, request, now};
+	for (size_t i = 0; alert && i < rw_countof(alert_requests); i++)
+		if (str_eq(alert_requests[i].cmd, cmd))
+			return alert_requests[i].fn(&r);
+	return NULL;
 }

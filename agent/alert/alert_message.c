@@ -6,15 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "agent/incident/incident_headline.h"
+#include "agent/incident/incident.h"
 #include "agent/incident/incident_json.h"
-#include "agent/incident/runbook_link.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "db/model/entity.h"
 
 static const char *const event_names[ALERT_EVENTS] = {

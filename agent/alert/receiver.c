@@ -1,5 +1,4 @@
-/*
- * receiver - the thread of one receiver. The mutex guards the queue, the mailbox and .stop; all
+/* receiver - the thread of one receiver. The mutex guards the queue, the mailbox and .stop; all
  * else belongs to one thread or never changes. The last of loop and thread to release it frees it.
  */
 #include "agent/alert/receiver.h"
@@ -11,12 +10,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "config/schema.h"
 
 #define END_WAIT_NS (100 * NS_PER_MS)
 #define BATCH_MAX 64
@@ -66,81 +66,28 @@ static void jobs_done(struct receiver_job *job)
 
 /* ---- the configuration, copied and compared ------------------------------- */
 
-static const size_t config_texts_at[] = {
-	offsetof(struct config_receiver, name),
-	offsetof(struct config_receiver, url),
-	offsetof(struct config_receiver, address),
-	offsetof(struct config_receiver, username),
-	offsetof(struct config_receiver, password.name),
-	offsetof(struct config_receiver, token.name),
-	offsetof(struct config_receiver, secret.name),
-	offsetof(struct config_receiver, tls_ca),
-	offsetof(struct config_receiver, tls_cert),
-	offsetof(struct config_receiver, tls_key),
-	offsetof(struct config_receiver, from),
-};
-static const size_t config_lists_at[] = {
-	offsetof(struct config_receiver, causes),
-	offsetof(struct config_receiver, devices),
-	offsetof(struct config_receiver, jobs),
-	offsetof(struct config_receiver, to),
-	offsetof(struct config_receiver, run),
-};
-
-static const char **config_text_at(struct config_receiver *config, size_t i)
+static void receiver_copy_secret(struct receiver *receiver, struct config_secret *secret)
 {
-	return (const char **)(void *)((char *)config + config_texts_at[i]);
+	if (secret->name)
+		secret->name = arena_strdup(receiver->arena, secret->name);
 }
 
-static struct config_texts *config_list_at(struct config_receiver *config, size_t i)
-{
-	return (struct config_texts *)(void *)((char *)config + config_lists_at[i]);
-}
-
+/* The rows of its section know what there is to copy, and below, to compare. */
 static void receiver_copy(struct receiver *receiver, const struct config_receiver *config)
 {
 	struct config_receiver *to = &receiver->config;
 	*to = *config;
-	for (size_t i = 0; i < rw_countof(config_texts_at); i++) {
-		const char **text = config_text_at(to, i);
-		if (*text)
-			*text = arena_strdup(receiver->arena, *text);
-	}
-	for (size_t i = 0; i < rw_countof(config_lists_at); i++) {
-		struct config_texts *list = config_list_at(to, i);
-		const char **v = arena_array(receiver->arena, const char *, list->n + 1);
-		for (size_t k = 0; k < list->n; k++)
-			v[k] = arena_strdup(receiver->arena, list->v[k]);
-		list->v = v;
-	}
-}
-
-static bool texts_same(const struct config_texts *left, const struct config_texts *right)
-{
-	if (left->n != right->n)
-		return false;
-	for (size_t i = 0; i < left->n; i++)
-		if (!str_eq(left->v[i], right->v[i]))
-			return false;
-	return true;
+	to->node = to->tls_node = NULL; /* they go with the configuration */
+	schema_copy(config->kind->receiver, receiver->arena, to);
+	receiver_copy_secret(receiver, &to->password);
+	receiver_copy_secret(receiver, &to->token);
+	receiver_copy_secret(receiver, &to->secret);
 }
 
 bool receiver_same(const struct receiver *receiver, const struct config_receiver *config)
 {
-	struct config_receiver ours = receiver->config, theirs = *config;
-	for (size_t i = 0; i < rw_countof(config_texts_at); i++)
-		if (!str_eq(*config_text_at(&ours, i), *config_text_at(&theirs, i)))
-			return false;
-	for (size_t i = 0; i < rw_countof(config_lists_at); i++)
-		if (!texts_same(config_list_at(&ours, i), config_list_at(&theirs, i)))
-			return false;
-	return ours.kind == theirs.kind && ours.min_severity == theirs.min_severity &&
-		ours.resend_ns == theirs.resend_ns && ours.retry_ns == theirs.retry_ns &&
-		ours.timeout_ns == theirs.timeout_ns && ours.spool == theirs.spool &&
-		ours.facility == theirs.facility &&
-		ours.tls_skip_verify == theirs.tls_skip_verify &&
-		ours.password.from == theirs.password.from &&
-		ours.token.from == theirs.token.from && ours.secret.from == theirs.secret.from;
+	const struct config_receiver *ours = &receiver->config;
+	return ours->kind == config->kind && schema_same(ours->kind->receiver, ours, config);
 }
 
 const struct config_receiver *receiver_config(const struct receiver *receiver)
@@ -243,6 +190,14 @@ static void *receiver_main(void *arg)
 	return NULL;
 }
 
+const struct sender *sender_find(const struct option_table *kind)
+{
+	for (size_t i = 0; senders[i]; i++)
+		if (&senders[i]->options == kind)
+			return senders[i];
+	return NULL;
+}
+
 /* ---- the loop's side ----------------------------------------------------- */
 
 struct receiver *receiver_new(const struct config_receiver *config, struct mailbox *results)
@@ -325,4 +280,46 @@ void receiver_free(struct receiver *receiver)
 		return;
 	receiver_stop(receiver, 0);
 	receiver_release(receiver);
+}
+
+/* alert_wish - a numbered list of decisions. */
+
+static enum alert_event wish_unknown(const struct alert_fact *fact, const struct alert_known *known)
+{
+	if (!fact->fits || fact->silenced)
+		return ALERT_NONE;
+	if (fact->closed && known->waiting)
+		return ALERT_RESOLVED;
+	if (fact->closed || fact->covered)
+		return ALERT_NONE;
+	return ALERT_OPENED;
+}
+
+enum alert_event alert_wish(const struct alert_fact *fact, const struct alert_known *known,
+	int64_t resend_ns, bool heartbeat)
+{
+	/* 1. it does not know the incident as open */
+	if (known->told != TOLD_OPEN)
+		return wish_unknown(fact, known);
+
+	/* 2. what it knows as open is ended, silence or not */
+	if (fact->closed || fact->covered || !fact->fits)
+		return ALERT_RESOLVED;
+	if (fact->silenced)
+		return ALERT_NONE;
+
+	/* 3. news */
+	if (fact->severity > known->severity)
+		return ALERT_ESCALATED;
+	if (heartbeat && fact->cause != known->cause)
+		return ALERT_CHANGED;
+	if (heartbeat && fact->acked && !known->acked)
+		return ALERT_ACKNOWLEDGED;
+	if (known->muted && (heartbeat || !fact->acked))
+		return ALERT_REMINDER;
+
+	/* 4. nothing new */
+	if (known->age_ns >= resend_ns && (heartbeat || !fact->acked))
+		return ALERT_REMINDER;
+	return ALERT_NONE;
 }

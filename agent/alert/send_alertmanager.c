@@ -15,13 +15,15 @@
 #include <string.h>
 
 #include "agent/alert/sender.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "config/receiver_rows.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 
 #define BATCH 64
+#define RESEND_NS (60 * NS_PER_S)
 #define REPETITIONS 3 /* an alert ends when so many were missed */
 #define ACK_SILENCE_NS (7 * 24 * 3600 * NS_PER_S)
 
@@ -120,9 +122,29 @@ static int alertmanager_send(const struct sender_ask *ask, struct err *e)
 	return rc;
 }
 
+/* ---- its section of the configuration ---- */
+
+static const struct field alertmanager_rows[] = {
+	TEXT(config_receiver, url, "url", "Where alerts are sent (/api/v2/alerts is added).",
+		.flags = FIELD_REQUIRED, .check = schema_check_url),
+	LOGIN_ROWS,
+	RECEIVER_ROWS,
+};
+TABLE(alertmanager_section, config_receiver, alertmanager_rows,
+	"A Prometheus Alertmanager, or several that do not know each other. Of a cluster name one "
+	"receiver per member.");
+
+static void alertmanager_complete(struct build *build, struct config_receiver *receiver)
+{
+	if (!receiver->resend_ns)
+		receiver->resend_ns = RESEND_NS;
+}
+
 const struct sender sender_alertmanager = {
-	.name = "alertmanager",
-	.kind = RECEIVER_ALERTMANAGER,
+	.options = {.section = "alerts",
+		.name = "alertmanager",
+		.receiver = &alertmanager_section,
+		.complete = alertmanager_complete},
 	.batch = BATCH,
 	.heartbeat = true,
 	.send = alertmanager_send,

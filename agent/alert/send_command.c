@@ -1,8 +1,9 @@
 /* send_command - starts a program of the site for each message: the JSON of the incident on its
  * standard input, the most needed words in its environment. */
 #include "agent/alert/sender.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "config/receiver_rows.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static int command_send(const struct sender_ask *ask, struct err *e)
 {
@@ -36,9 +37,27 @@ static int command_send(const struct sender_ask *ask, struct err *e)
 	return rc;
 }
 
+/* ---- its section of the configuration ---- */
+
+static const struct field command_rows[] = {
+	LIST(config_receiver, run.v, run.n, "run", NULL, schema_check_text,
+		"The program with its whole path, and its arguments. No shell is involved. The "
+		"incident comes as JSON on its standard input.",
+		.flags = FIELD_REQUIRED),
+	RECEIVER_ROWS,
+};
+TABLE(command_section, config_receiver, command_rows, "A program that is started for each alert.");
+
+static void command_complete(struct build *build, struct config_receiver *receiver)
+{
+	config_check_program(build, receiver->node, "run", &receiver->run);
+}
+
 const struct sender sender_command = {
-	.name = "command",
-	.kind = RECEIVER_COMMAND,
+	.options = {.section = "alerts",
+		.name = "command",
+		.receiver = &command_section,
+		.complete = command_complete},
 	.batch = 1,
 	.send = command_send,
 };

@@ -9,13 +9,16 @@
 #include <time.h>
 
 #include "agent/alert/sender.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/text_clean.h"
-#include "agent/base/clock.h"
-#include "agent/base/curl_io.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/curl_io.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/text_clean.h"
+#include "config/receiver_rows.h"
 
+#define LOCAL_MTA "smtp://127.0.0.1:25"
 #define ENCODED_WORD_BYTES 45 /* of text in one: it may have 75 characters (RFC 2047 section 2) */
 #define LINE_BYTES_MAX 900 /* 998 at most (RFC 5322 section 2.1.1) */
 #define BASE64_LINE_BYTES 57 /* 76 characters (RFC 2045 section 6.8) */
@@ -37,21 +40,8 @@ static bool mail_plain(const char *text)
 
 static void mail_base64(struct str *out, const char *text, size_t n)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned bits = (unsigned)(unsigned char)text[i] << 16;
-		if (i + 1 < n)
-			bits |= (unsigned)(unsigned char)text[i + 1] << 8;
-		if (i + 2 < n)
-			bits |= (unsigned char)text[i + 2];
-		char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], '=', '='};
-		if (i + 1 < n)
-			four[2] = digits[bits >> 6 & 63];
-		if (i + 2 < n)
-			four[3] = digits[bits & 63];
-		str_addn(out, four, sizeof(four));
-	}
+	rw_cleanup(freep) char *coded = base64_text(text, n);
+	str_add(out, coded);
 }
 
 /* How many of the @n bytes at @text, at most @max, end at a whole UTF-8 character. */
@@ -187,9 +177,42 @@ static int mail_send(const struct sender_ask *ask, struct err *e)
 	return curl_io_mail(&mail, e);
 }
 
+/* ---- its section of the configuration ---- */
+
+static const struct field mail_rows[] = {
+	LIST(config_receiver, to.v, to.n, "to", NULL, schema_check_mail_address,
+		"Who gets the mail.", .flags = FIELD_REQUIRED),
+	TEXT(config_receiver, from, "from", "Sender; rocewatch@HOSTNAME when not given.",
+		.check = schema_check_mail_address),
+	TEXT(config_receiver, url, "server",
+		"Mail server: smtp://HOST:PORT or smtps://HOST:PORT; the one of this machine, "
+		"smtp://127.0.0.1:25, when not given.",
+		.check = schema_check_smtp_url),
+	LIST(config_receiver, run.v, run.n, "command", NULL, schema_check_text,
+		"Instead of a server: a program that takes the mail on its standard input, such "
+		"as [/usr/sbin/sendmail, -t, -i]."),
+	PASSWORD_ROWS,
+	INSIDE(config_receiver, tls_node, "tls", receiver_tls_section),
+	RECEIVER_ROWS,
+};
+TABLE(mail_section, config_receiver, mail_rows,
+	"Mail. The messages of one incident are one thread.");
+
+static void mail_complete(struct build *build, struct config_receiver *receiver)
+{
+	config_check_program(build, receiver->node, "command", &receiver->run);
+	if (receiver->run.n && receiver->url)
+		build_error(build, build_at(receiver->node, "command"),
+			"command: a server is given as well; keep one of them");
+	if (receiver->run.n == 0 && !receiver->url)
+		receiver->url = LOCAL_MTA;
+}
+
 const struct sender sender_mail = {
-	.name = "mail",
-	.kind = RECEIVER_MAIL,
+	.options = {.section = "alerts",
+		.name = "mail",
+		.receiver = &mail_section,
+		.complete = mail_complete},
 	.batch = 1,
 	.send = mail_send,
 };

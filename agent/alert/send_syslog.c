@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "agent/alert/sender.h"
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "config/receiver_rows.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/address.h"
 
 #define PORT_UDP 514 /* RFC 5426 section 3.3 */
@@ -307,9 +308,26 @@ static int syslog_send(const struct sender_ask *ask, struct err *e)
 	return syslog_refused(fd, ask, e);
 }
 
+/* ---- its section of the configuration ---- */
+
+/* RFC 5424 section 6.2.1, in the order of its numbers */
+static const char *const facilities[] = {"kern", "user", "mail", "daemon", "auth", "syslog", "lpr",
+	"news", "uucp", "cron", "authpriv", "ftp", "ntp", "audit", "alert", "clock", "local0",
+	"local1", "local2", "local3", "local4", "local5", "local6", "local7", NULL};
+
+static const struct field syslog_rows[] = {
+	VALUE(config_receiver, address, "address", OPT_STRING, "unix:/dev/log", NULL, NULL,
+		"Where messages go: udp://HOST:514, tcp://HOST:601 (RFC 6587, octet counting) or "
+		"unix:PATH.",
+		.check = schema_check_syslog),
+	CHOICE(config_receiver, facility, "facility", facilities, "daemon",
+		"Facility of RFC 5424."),
+	RECEIVER_ROWS,
+};
+TABLE(syslog_section, config_receiver, syslog_rows, "A syslog server (RFC 5424).");
+
 const struct sender sender_syslog = {
-	.name = "syslog",
-	.kind = RECEIVER_SYSLOG,
+	.options = {.section = "alerts", .name = "syslog", .receiver = &syslog_section},
 	.batch = 1,
 	.send = syslog_send,
 };

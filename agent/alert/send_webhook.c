@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "agent/alert/sender.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/hmac.h"
-#include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "config/receiver_rows.h"
 
 static char *webhook_body(const struct alert_message *message)
 {
@@ -65,9 +66,22 @@ static int webhook_send(const struct sender_ask *ask, struct err *e)
 	return sender_post(ask, &login, ask->to->url, body, headers, n, e);
 }
 
+/* ---- its section of the configuration ---- */
+
+static const struct field webhook_rows[] = {
+	TEXT(config_receiver, url, "url", "Where each alert is posted as JSON.",
+		.flags = FIELD_REQUIRED, .check = schema_check_url),
+	SECRET(config_receiver, secret, "secret",
+		"Key of the HMAC-SHA256 signature in X-Rocewatch-Signature; not signed when not "
+		"given"),
+	NEVER_INLINE("secret"),
+	LOGIN_ROWS,
+	RECEIVER_ROWS,
+};
+TABLE(webhook_section, config_receiver, webhook_rows, "A program of the site that takes JSON.");
+
 const struct sender sender_webhook = {
-	.name = "webhook",
-	.kind = RECEIVER_WEBHOOK,
+	.options = {.section = "alerts", .name = "webhook", .receiver = &webhook_section},
 	.batch = 1,
 	.send = webhook_send,
 };

@@ -1,7 +1,8 @@
 /*
  * sender - one way to tell somebody: a row of the table of senders. One file per row
- * (agent/alert/send_<name>.c), its word in RW_SENDERS in CMakeLists.txt; its options are rows of
- * config/schema_alerts.c.
+ * (agent/alert/send_<name>.c), its word in RW_SENDERS in CMakeLists.txt; the rows of
+ * its section of the configuration, and what is checked of them, stand in the same file
+ * (config/receiver_rows.h).
  */
 #ifndef RW_ALERT_SENDER_H
 #define RW_ALERT_SENDER_H
@@ -10,10 +11,11 @@
 #include <stddef.h>
 
 #include "agent/alert/alert_message.h"
-#include "config/config_alerts.h"
+#include "config/config.h"
 
 struct curl_ask;
 struct err;
+struct str;
 
 /* What shall be sent to whom. Borrowed for the call. */
 struct sender_ask {
@@ -24,8 +26,8 @@ struct sender_ask {
 };
 
 struct sender {
-	const char *name; /* as in the configuration */
-	enum receiver_kind kind;
+	/* its section under 'alerts:'; .name is the word there, and the kind of its receivers */
+	struct option_table options;
 	size_t batch; /* messages that one call takes */
 	/* The receiver forgets alerts that are not repeated: open ones are repeated whether or not
 	 * they are acknowledged, and it gets acknowledgements and other causes. */
@@ -40,8 +42,8 @@ struct sender {
 
 extern const struct sender *const senders[]; /* NULL-terminated */
 
-/* sender_find - the row of a kind. */
-const struct sender *sender_find(enum receiver_kind kind);
+/* sender_find - the row of a kind. receiver.c. */
+const struct sender *sender_find(const struct option_table *kind);
 
 /* ---- for senders --------------------------------------------------------- */
 
@@ -63,9 +65,6 @@ int sender_post(const struct sender_ask *ask, const struct sender_login *login, 
 
 /* sender_hostname - of this machine, never empty. Returns @buf. */
 char *sender_hostname(char *buf, size_t size);
-
-/* sender_text - the message for a person: several lines that end with @end. */
-struct str;
 void sender_text(struct str *out, const struct alert_message *message, const char *end);
 
 /*

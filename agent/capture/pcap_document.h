@@ -11,9 +11,9 @@
 #include "agent/capture/pcap_other.h"
 #include "agent/capture/pcap_rhythm.h"
 #include "agent/capture/pcap_select.h"
-#include "collectors/packet/capture_analysis.h"
-#include "collectors/packet/pcap_file.h"
-#include "collectors/packet/sflow_summary.h"
+#include "collectors/packet/capture/capture_analysis.h"
+#include "collectors/packet/capture/pcap_file.h"
+#include "collectors/packet/sflow/sflow_summary.h"
 
 /* What a person says about a capture. Zeroed: nothing. */
 struct pcap_options {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "agent/base/number.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/number.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/chance.h"

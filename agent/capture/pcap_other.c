@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/capture/pcap_value.h"
 
 enum { OTHER_TOP = 8, ETHERTYPE_LEAST = 0x0600 };

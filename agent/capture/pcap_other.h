@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "collectors/packet/roce_parse.h"
+#include "collectors/packet/frame/roce_parse.h"
 
 enum { OTHER_NUMBERS = 65536 };
 struct pcap_other { /* zeroed to start */

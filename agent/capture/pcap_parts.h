@@ -1,7 +1,8 @@
 /*
  * pcap_parts - the parts of the document of a capture. Each stands in a file of its own,
- * pcap_put_NAME.c, puts the keys of one subject into the document and adds the verdicts about them
- * (pcap_verdict.h). pcap_document() calls them in the order of this header.
+ * pcap_put_NAME.c (the shortest in pcap_document.c), puts the keys of one subject into the document
+ * and adds the verdicts about them (pcap_verdict.h). pcap_document() calls them in the order of
+ * this header.
  *
  * To add one: declare it here, call it there.
  */
@@ -13,16 +14,10 @@
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_value.h"
 
-/* names of the files that were read; pcap_put_findings() reports those that failed */
-void pcap_put_input(json_t *document, struct pcap_reading *reading);
-/* what was captured: frames, opcodes, ECN, ICRC, errors, time */
-void pcap_put_packets(json_t *document, struct pcap_reading *reading);
 /* tunnels, mirrors, what could not be opened, other transports */
 void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading);
 /* five-tuples, source ports, and how evenly they spread the load */
 void pcap_put_entropy(json_t *document, struct pcap_reading *reading);
-/* packets that were captured more than once */
-void pcap_put_copies(json_t *document, struct pcap_reading *reading);
 /* sampling, gaps, retransmissions and what became of them */
 void pcap_put_loss(json_t *document, struct pcap_reading *reading);
 /* the rate over time; queue pairs that stood still */

@@ -6,8 +6,8 @@
  *   jsonl       per report one object of "type": "capture" without rows, then one of "type": "qp"
  *               per row, with "file" in each
  *   csv         the rows, with "file" in each; an unknown value is empty
- *   table       for people: pcap_text.h
- *   html, md    a page for a ticket or a mail: pcap_page.h
+ *   table       for people: pcap_print.c
+ *   html, md    a page for a ticket or a mail: pcap_print.c
  */
 #ifndef RW_CAPTURE_PCAP_PRINT_H
 #define RW_CAPTURE_PCAP_PRINT_H
@@ -19,6 +19,7 @@
 #include "agent/capture/pcap_report.h"
 #include "agent/document/format.h"
 
+struct page;
 struct pcap_printer {
 	FILE *out;
 	enum report_format format;
@@ -26,7 +27,7 @@ struct pcap_printer {
 	bool many; /* reports of several captures follow */
 	size_t width; /* columns of the terminal, for tables */
 	size_t n; /* reports printed so far */
-	json_t *page; /* of html and md; begins NULL, dropped at the end */
+	struct page *page; /* of html and md; begins NULL, dropped at the end */
 };
 
 void pcap_print_report(struct pcap_printer *printer, const struct pcap_report *report);

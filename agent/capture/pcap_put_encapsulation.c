@@ -1,11 +1,11 @@
 /* pcap_put_encapsulation - tunnels, mirrors, what could not be opened, and transports other than
  * RoCEv2. */
-#include "agent/base/number.h"
-#include "agent/base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"
-#include "collectors/packet/link_type.h"
+#include "base/number.h"
+#include "base/str.h"
+#include "collectors/packet/frame/roce_parse.h"
 #include "db/model/flow.h"
 
 static json_t *json_layers(const struct encapsulation_count *count)

@@ -1,13 +1,13 @@
 /* pcap_put_entropy - five-tuples, source ports, and how evenly they spread the load. */
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/chance.h"
-#include "collectors/packet/hyperloglog.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "collectors/packet/flow/flow_store.h"
 
 /*
  * N packets of F equal flows spread like N F / (N + F) flows (each flow's share of them is a

@@ -1,9 +1,9 @@
 /* pcap_put_findings - verdicts about counts of the whole capture. */
 #include <math.h>
 
-#include "agent/base/number.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/number.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"

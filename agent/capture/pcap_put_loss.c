@@ -1,8 +1,8 @@
 /* pcap_put_loss - gaps, resends and refusals of the whole capture, and what caused them. */
 #include <string.h>
 
-#include "agent/base/number.h"
-#include "agent/base/cleanup.h"
+#include "base/number.h"
+#include "base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"

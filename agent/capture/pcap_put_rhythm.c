@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "agent/base/clock.h"
+#include "base/clock.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
 

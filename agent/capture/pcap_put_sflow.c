@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/base/number.h"
-#include "agent/base/cleanup.h"
+#include "base/number.h"
+#include "base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"

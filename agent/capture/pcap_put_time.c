@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"

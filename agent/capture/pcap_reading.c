@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/capture/pcap_document.h"
 
 struct pcap_reading *pcap_reading_new(const struct pcap_options *options)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/map.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
 #include "analyzers/measure/rhythm.h"
 
 #define PACKETS_MAX 1000000

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "agent/capture/pcap_parts.h"
 
 static double sort_ce(const void *reading, const struct flow *flow)

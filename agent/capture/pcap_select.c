@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/capture/pcap_value.h"
 #include "agent/document/json_value.h"
 

@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "collectors/packet/roce_parse.h"
+#include "collectors/packet/frame/roce_parse.h"
 
 struct err;
 

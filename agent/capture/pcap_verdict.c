@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 
 static const struct pcap_verdict_info pcap_verdicts[] = {

@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 

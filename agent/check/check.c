@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/agent_state.h"
+#include "agent/answers/common/agent_state.h"
 #include "agent/reports/report.h"
 
 #define STALE_WINDOWS 3
@@ -113,10 +113,11 @@ static bool check_is_old(struct check_source *source, char *why, size_t size)
 		return true;
 	}
 	if (state.has_data)
-		snprintf(why, size, "agent %s, newest sample %s old", state.state,
+		snprintf(why, size, "agent %s, newest sample %s old", agent_state_word(state.state),
 			duration_format(age, sizeof(age), state.age_ns / NS_PER_S * NS_PER_S));
 	else
-		snprintf(why, size, "agent %s, no samples in the database", state.state);
+		snprintf(why, size, "agent %s, no samples in the database",
+			agent_state_word(state.state));
 	return true;
 }
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "agent/check/check_range.h"
 #include "agent/document/example.h"
 

@@ -1,7 +1,7 @@
 /* check_accept - is the fabric ready for a job? All checks for the job's hosts, a line each. */
 #include <errno.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "config/config.h"
@@ -22,10 +22,10 @@ static int check_accept_run(struct check_source *source, struct check_line *ret,
 {
 	const struct fabric *fabric = source->client->config->fabric;
 	const char *job = source->scope.job;
-	const json_t *watch;
+	const struct watch_answer *watch;
 	if (job && !accept_has_job(fabric, job))
 		return err_set(e, -EINVAL, "no job '%.64s' in the configuration (jobs:)", job);
-	int r = check_source_doc(source, "watch", &watch, e);
+	int r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	check_incidents(source, watch, NULL, ret);

@@ -2,9 +2,9 @@
  * own configuration. A configuration file with a mistake is UNKNOWN for every check. */
 #include <math.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
+#include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_audit.h"
-#include "agent/document/json_value.h"
 
 static const enum cause config_causes[] = {CAUSE_CONFIG_DRIFT, CAUSE_CONFIG_MIXED,
 	CAUSE_PFC_MISMATCH, CAUSE_PFC_WRONG_PRIORITY, CAUSE_DSCP_MISMATCH, CAUSE_MTU_MISMATCH,
@@ -13,13 +13,14 @@ static const char *const config_kinds[] = {"pfc_off", NULL};
 
 static int check_config_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
-	const json_t *audit, *watch;
+	const json_t *audit;
+	const struct watch_answer *watch;
 	int r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
-		r = check_source_doc(source, "watch", &watch, e);
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
-	const json_t *refused = json_object_get(json_object_get(watch, "agent"), "reload_refused");
+	const struct agent_refused *refused = watch->status.agent.reload_refused;
 	size_t n = check_audit(source, audit, config_kinds, CAUSE_PFC_MISMATCH, ret);
 	size_t open = check_incidents(source, watch, config_causes, ret);
 	size_t known = check_audit_known(audit, "pfc");
@@ -27,9 +28,9 @@ static int check_config_run(struct check_source *source, struct check_line *ret,
 	if (open > 0)
 		check_say(
 			ret, CHECK_WARNING, "%zu open incident%s of settings", open, plural(open));
-	if (json_is_object(refused))
+	if (refused)
 		check_say(ret, CHECK_WARNING, "the agent runs with an older configuration: %s",
-			doc_word(refused, "text"));
+			refused->text);
 	ret->absent = known == 0 && n == 0 && open == 0;
 	if (ret->absent)
 		check_say(ret, CHECK_UNKNOWN, "settings are known at both ends of no link");

@@ -1,7 +1,7 @@
 /* check_drops - frames dropped in lossless priorities: there must be none. */
 #include <math.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/document/json_value.h"
 
@@ -38,11 +38,12 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 {
 	const struct check_ranges usual = check_ranges_below(NAN, 0);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *doc, *watch;
+	const json_t *doc;
+	const struct watch_answer *watch;
 	struct drops_sum sum = {0};
 	int r = check_source_doc(source, "counters", &doc, e);
 	if (r == 0)
-		r = check_source_doc(source, "watch", &watch, e);
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	drops_take(source, doc, &sum);

@@ -6,10 +6,10 @@
  */
 #include <math.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/check/check.h"
 #include "agent/reports/report.h"
-#include "agent/reports/spine_imbalance.h"
+#include "agent/answers/spine/answer.h"
 
 static enum check_state ecmp_judge_group(
 	const struct spine_group *group, const struct check_ranges *ranges)
@@ -30,25 +30,24 @@ struct ecmp_verdict_sum {
 	enum check_state state;
 	size_t n, n_over, n_unknown;
 	uint64_t busy; /* windows of all groups */
-	struct spine_group worst; /* by state, then by value */
+	const struct spine_group *worst; /* by state, then by value; NULL without a group */
 };
 
 static struct ecmp_verdict_sum ecmp_judge_groups(
-	const struct spine_imbalance *imbalance, const struct check_ranges *ranges)
+	const struct spine_answer *answer, const struct check_ranges *ranges)
 {
-	struct ecmp_verdict_sum sum = {.n = spine_imbalance_groups(imbalance)};
+	struct ecmp_verdict_sum sum = {.n = answer->n_groups};
 	sum.state = CHECK_OK;
 	if (sum.n == 0)
 		sum.state = CHECK_UNKNOWN;
 	for (size_t i = 0; i < sum.n; i++) {
-		struct spine_group group;
-		spine_imbalance_group(imbalance, i, &group);
-		enum check_state state = ecmp_judge_group(&group, ranges);
-		sum.busy += group.windows;
+		const struct spine_group *group = &answer->groups[i];
+		enum check_state state = ecmp_judge_group(group, ranges);
+		sum.busy += group->windows;
 		sum.n_over += state == CHECK_WARNING || state == CHECK_CRITICAL;
 		sum.n_unknown += state == CHECK_UNKNOWN;
-		bool higher = state == sum.state &&
-			spine_group_ratio(&group) > spine_group_ratio(&sum.worst);
+		bool higher = sum.worst && state == sum.state &&
+			spine_group_ratio(group) > spine_group_ratio(sum.worst);
 		if (i == 0 || higher || check_state_worse(state, sum.state)) {
 			sum.worst = group;
 			sum.state = state;
@@ -77,14 +76,14 @@ static void ecmp_add_worst(struct str *out, const struct spine_group *group)
 		str_add(out, " (chance unknown: no packets)");
 	else
 		str_addf(out, " (chance p99.9 = %.2f, %.3g flows)", group->expected_p999_ratio,
-			group->flows);
-	if (group->n_down)
-		str_addf(out, ", %zu members down", group->n_down);
+			group->flows_estimate);
+	if (group->members_down)
+		str_addf(out, ", %llu members down", (unsigned long long)group->members_down);
 }
 
 static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
 {
-	const struct spine_group *worst = &sum->worst;
+	const struct spine_group *worst = sum->worst;
 	if (!sum->n) {
 		str_add(out, "no complete window of data in this time range");
 		return;
@@ -94,7 +93,7 @@ static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
 			"no data for %zu of %zu groups: %s %s has no usable samples in %llu of "
 			"%llu windows",
 			sum->n_unknown, sum->n, worst->device, worst->group,
-			(unsigned long long)worst->unknown,
+			(unsigned long long)worst->windows_unknown,
 			(unsigned long long)spine_group_windows(worst));
 		return;
 	}
@@ -117,14 +116,14 @@ static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
 static void check_ecmp_judge(const struct report_result *result, const struct check_ranges *ranges,
 	struct check_line *ret)
 {
-	struct ecmp_verdict_sum sum = ecmp_judge_groups(result->sums, ranges);
+	struct ecmp_verdict_sum sum = ecmp_judge_groups(result->answer, ranges);
 	double n = (double)sum.n;
 	double ratio = NAN;
 	double expected = NAN;
-	if (sum.busy && spine_group_ratio(&sum.worst) >= 0)
-		ratio = spine_group_ratio(&sum.worst);
+	if (sum.busy && spine_group_ratio(sum.worst) >= 0)
+		ratio = spine_group_ratio(sum.worst);
 	if (sum.busy)
-		expected = sum.worst.expected_ratio;
+		expected = sum.worst->expected_by_chance_ratio;
 
 	ret->state = sum.state;
 	ecmp_add_text(&ret->text, &sum);
@@ -138,9 +137,12 @@ static void check_ecmp_judge(const struct report_result *result, const struct ch
 
 static void check_ecmp_defaults(const struct report_result *result, struct check_ranges *ret)
 {
-	const struct spine_options *options = spine_imbalance_options(result->sums);
-	ret->warn = (struct check_range){.low = 0, .high = options->warn, .set = true};
-	ret->crit = (struct check_range){.low = 0, .high = options->critical, .set = true};
+	const struct spine_answer *answer = result->answer;
+	double critical = answer->critical_ratio;
+	if (isnan(critical))
+		critical = 0;
+	ret->warn = (struct check_range){.low = 0, .high = answer->warn_ratio, .set = true};
+	ret->crit = (struct check_range){.low = 0, .high = critical, .set = true};
 }
 
 const struct check check_ecmp = {

@@ -4,11 +4,11 @@
  */
 #include <math.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/limits.h"
+#include "agent/answers/common/limits.h"
 
 #define ECN_RATIO_WARN 0.2 /* marking everything is as blind as marking nothing */
 
@@ -92,13 +92,14 @@ static int check_ecn_run(struct check_source *source, struct check_line *ret, st
 	const struct check_ranges usual = check_ranges_below(ECN_RATIO_WARN, NAN);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
 	const double pause_warn = limits_pause(source->client->config).warn;
-	const json_t *counters, *pause, *watch;
+	const json_t *counters, *pause;
+	const struct watch_answer *watch;
 	struct ecn_sum sum = {0};
 	int r = check_source_doc(source, "counters", &counters, e);
 	if (r == 0)
 		r = check_source_doc(source, "pause/ports", &pause, e);
 	if (r == 0)
-		r = check_source_doc(source, "watch", &watch, e);
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	ecn_take_counters(source, counters, &sum);

@@ -1,21 +1,21 @@
 /* check_fabric - the worst of all checks and of the open incidents. */
 #include <math.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
+#include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_source.h"
-#include "agent/document/json_value.h"
 
 static const char *const fabric_parts[] = {
 	"target", "freshness", "pfc", "ecn", "drops", "ecmp", "links", "mtu", "config", NULL};
 
 static int check_fabric_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
-	const json_t *watch;
-	int r = check_source_doc(source, "watch", &watch, e);
+	const struct watch_answer *watch;
+	int r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	size_t n = check_incidents(source, watch, NULL, ret);
-	double usd = doc_number(json_object_get(watch, "money"), "usd_per_hour");
+	double usd = watch->money.usd_per_hour;
 	check_line_value(ret, "incidents", (double)n, 0, NULL, NAN);
 	check_line_value(ret, "usd_per_hour", usd, 2, NULL, NAN);
 	return 0;

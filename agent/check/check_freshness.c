@@ -3,12 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
 #include "agent/check/check_source.h"
-#include "agent/client/canary.h"
 #include "agent/client/client.h"
+#include "agent/client/peek.h"
 #include "agent/document/json_value.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "agent/answers/watch/watch_frame.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
@@ -24,17 +25,18 @@ static struct check_ranges freshness_ranges(const struct check_source *source)
 	return check_ranges_of(source, &usual);
 }
 
-static void freshness_judge(const struct check_source *source, const json_t *doc,
+static void freshness_judge(const struct check_source *source, const struct status_answer *status,
 	const struct check_ranges *ranges, struct check_line *line)
 {
-	const json_t *row, *oldest = NULL;
-	size_t i, n = 0, n_silent = 0;
+	const struct status_device *oldest = NULL;
+	size_t n = 0, n_silent = 0;
 	double age_s = NAN;
-	json_array_foreach (json_object_get(doc, "devices"), i, row) {
-		double own_s = doc_number(row, "age_s");
+	for (size_t i = 0; i < status->n_devices; i++) {
+		const struct status_device *row = &status->devices[i];
+		const double own_s = row->age_s;
 		const struct fabric_device *device =
-			fabric_device(source->client->config->fabric, doc_word(row, "name"));
-		if (!check_device_in_scope(source, doc_word(row, "name")))
+			fabric_device(source->client->config->fabric, row->name);
+		if (!check_device_in_scope(source, row->name))
 			continue;
 		if (device && device->foreign) /* its data is another agent's */
 			continue;
@@ -53,11 +55,11 @@ static void freshness_judge(const struct check_source *source, const json_t *doc
 		check_say(line, CHECK_UNKNOWN, "no device matches");
 	else if (n_silent > 0)
 		check_say(line, CHECK_UNKNOWN, "%zu of %zu devices never answered, one is %s",
-			n_silent, n, doc_word(oldest, "name"));
+			n_silent, n, oldest->name);
 	else
 		check_say(line, state, "oldest data %s, %s",
 			duration_format(text, sizeof(text), llround(age_s) * NS_PER_S),
-			doc_word(oldest, "name"));
+			oldest->name);
 	check_line_unit(line, "age", age_s, "s", 1, ranges, NAN);
 }
 
@@ -117,14 +119,14 @@ static int freshness_canary(struct check_source *source, struct check_line *line
 static int check_freshness_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
 	const struct check_ranges ranges = freshness_ranges(source);
-	const json_t *doc;
-	int r = check_source_doc(source, "status", &doc, e);
+	const struct status_answer *status;
+	int r = check_source_status(source, &status, e);
 	if (r < 0)
 		return r;
 	if (source->client->config->judging)
 		r = freshness_of_judge(source, &ranges, ret, e);
 	else
-		freshness_judge(source, doc, &ranges, ret);
+		freshness_judge(source, status, &ranges, ret);
 	if (r < 0)
 		return r;
 	return freshness_canary(source, ret, e);

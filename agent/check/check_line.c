@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/text_clean.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/text_clean.h"
+#include "base/err.h"
 #include "agent/check/check.h"
 #include "agent/document/json_value.h"
 

@@ -1,11 +1,11 @@
 /* check_links - links that are down, slower than their class, damaged, or that flap. */
 #include <math.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/check/check_audit.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/limits.h"
+#include "agent/answers/common/limits.h"
 
 static const enum cause links_causes[] = {CAUSE_LINK_SLOW, CAUSE_LINK_ERRORS, CAUSE_LINK_FLAP,
 	CAUSE_MISSING_RAIL, CAUSE_OPTIC_DEGRADING, CAUSE_NONE};
@@ -48,13 +48,14 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	const struct limit_pair limits = limits_errors(source->client->config);
 	const struct check_ranges usual = check_ranges_below(limits.warn, limits.critical);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *counters, *audit, *watch;
+	const json_t *counters, *audit;
+	const struct watch_answer *watch;
 	struct links_sum sum = {0};
 	int r = check_source_doc(source, "counters", &counters, e);
 	if (r == 0)
 		r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
-		r = check_source_doc(source, "watch", &watch, e);
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	links_take(source, counters, &sum);

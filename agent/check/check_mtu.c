@@ -1,7 +1,7 @@
 /* check_mtu - MTU at both ends of each link, and against the MTU of RoCE. */
 #include <math.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/check/check_audit.h"
 
 static const enum cause mtu_causes[] = {CAUSE_MTU_MISMATCH, CAUSE_NONE};
@@ -9,10 +9,11 @@ static const char *const mtu_kinds[] = {"mtu_small", NULL};
 
 static int check_mtu_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
-	const json_t *audit, *watch;
+	const json_t *audit;
+	const struct watch_answer *watch;
 	int r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
-		r = check_source_doc(source, "watch", &watch, e);
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	size_t known = check_audit_known(audit, "mtu");

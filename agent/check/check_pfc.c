@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/limits.h"
+#include "agent/answers/common/limits.h"
 
 static const enum cause pfc_causes[] = {CAUSE_SLOW_RECEIVER, CAUSE_PFC_STORM, CAUSE_PFC_DEADLOCK,
 	CAUSE_PFC_WATCHDOG, CAUSE_PFC_WRONG_PRIORITY, CAUSE_XON_CLOSE, CAUSE_STORAGE_RECEIVER,
@@ -131,11 +131,12 @@ static int check_pfc_run(struct check_source *source, struct check_line *ret, st
 	const struct limit_pair limits = limits_pause(source->client->config);
 	const struct check_ranges usual = check_ranges_below(limits.warn, limits.critical);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *doc, *watch;
+	const json_t *doc;
+	const struct watch_answer *watch;
 	struct pfc_sum sum = {0};
 	int r = check_source_doc(source, "pause/ports", &doc, e);
 	if (r == 0)
-		r = check_source_doc(source, "watch", &watch, e);
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	pfc_take_all(source, doc, &ranges, &sum);

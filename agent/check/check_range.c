@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/err.h"
+#include "base/str.h"
 
 #define CHECK_RANGE_MAX 1e15 /* beyond, a double is no exact number any more */
 enum { CHECK_RANGE_DIGITS = 18 }; /* behind the point */

@@ -3,12 +3,16 @@
 
 #include <errno.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/incident/runbook_link.h"
-#include "agent/reports/served.h"
+#include "agent/answers/common/served.h"
+#include "agent/answers/watch/watch_frame.h"
+#include "agent/answers/watch/watch_now.h"
+#include "agent/incident/incident.h"
 #include "config/config.h"
 #include "config/fabric.h"
 
@@ -28,6 +32,8 @@ void check_source_done(struct check_source *source)
 {
 	json_decref(source->docs);
 	source->docs = NULL;
+	arena_free(source->arena);
+	source->arena = NULL;
 }
 
 void check_source_span(struct check_source *source, int64_t span_ns)
@@ -80,6 +86,43 @@ int check_source_doc(
 	return 0;
 }
 
+/* The time range of both documents when none is asked for. */
+#define STATE_SPAN_NS (15 * 60 * NS_PER_S)
+
+int check_source_status(
+	struct check_source *source, const struct status_answer **ret, struct err *e)
+{
+	if (!source->arena)
+		source->arena = arena_new();
+	if (!source->status) {
+		struct status_answer *status = arena_new_of(source->arena, struct status_answer);
+		check_source_span(source, STATE_SPAN_NS);
+		const int r = status_read(source->client, source->arena, status, e);
+		if (r < 0)
+			return r;
+		source->status = status;
+	}
+	*ret = source->status;
+	return 0;
+}
+
+int check_source_watch(struct check_source *source, const struct watch_answer **ret, struct err *e)
+{
+	if (!source->arena)
+		source->arena = arena_new();
+	if (!source->watch) {
+		struct watch_answer *watch = arena_new_of(source->arena, struct watch_answer);
+		struct watch_now now;
+		check_source_span(source, STATE_SPAN_NS);
+		const int r = watch_read(source->client, &now, source->arena, watch, e);
+		if (r < 0)
+			return r;
+		source->watch = watch;
+	}
+	*ret = source->watch;
+	return 0;
+}
+
 struct check_ranges check_ranges_of(
 	const struct check_source *source, const struct check_ranges *otherwise)
 {
@@ -116,19 +159,18 @@ bool check_device_in_scope(const struct check_source *source, const char *device
 	return false;
 }
 
-/* By the job that the row names, by its host, or by the host behind its port. */
-static bool source_row_in_job(const struct check_source *source, const json_t *row)
+/* By the job that it names, by its host, or by the host behind its port. */
+static bool source_in_job(const struct check_source *source, const struct check_subject *of)
 {
-	const char *job = doc_word(row, "job"), *host = doc_word(row, "host");
-	if (*job)
-		return str_glob(source->scope.job, job);
-	if (*host)
-		return source_host_in_job(source, host);
+	if (of->job && *of->job)
+		return str_glob(source->scope.job, of->job);
+	if (of->host && *of->host)
+		return source_host_in_job(source, of->host);
 	const struct fabric_device *device =
-		fabric_device(source->client->config->fabric, doc_word(row, "device"));
+		fabric_device(source->client->config->fabric, str_or(of->device, ""));
 	const struct fabric_port *port = NULL;
-	if (device && *doc_word(row, "port"))
-		port = fabric_port(device, doc_word(row, "port"));
+	if (device && of->port && *of->port)
+		port = fabric_port(device, of->port);
 	if (port)
 		return source_host_in_job(source, port->host);
 	/* nothing says whom it concerns: everybody */
@@ -136,29 +178,41 @@ static bool source_row_in_job(const struct check_source *source, const json_t *r
 }
 
 /* What a row does not say it is not held against: an incident of many switches names none. */
-static bool source_word_fits(const char *glob, const json_t *row, const char *key)
+static bool source_word_fits(const char *glob, const char *word)
 {
-	const char *word = doc_word(row, key);
-	return !glob || !*word || str_glob(glob, word);
+	return !glob || !word || !*word || str_glob(glob, word);
 }
 
-static bool source_priority_fits(const struct check_source *source, const json_t *row)
+static bool source_priority_fits(const struct check_source *source, uint64_t priority)
 {
-	const json_t *value = json_object_get(row, "priority");
 	rw_cleanup(str_done) struct str text = {0};
-	if (!source->scope.priority || !value || json_is_null(value))
+	if (!source->scope.priority || priority == COUNT_UNKNOWN)
 		return true;
-	str_add_json(&text, value);
+	str_addf(&text, "%llu", (unsigned long long)priority);
 	return str_eq(text.s, source->scope.priority);
+}
+
+bool check_subject_in_scope(const struct check_source *source, const struct check_subject *of)
+{
+	const struct check_scope *scope = &source->scope;
+	if (!source_word_fits(scope->device, of->device) ||
+		!source_word_fits(scope->port, of->port) ||
+		!source_priority_fits(source, of->priority))
+		return false;
+	return !scope->job || source_in_job(source, of);
 }
 
 bool check_in_scope(const struct check_source *source, const json_t *row)
 {
-	const struct check_scope *scope = &source->scope;
-	if (!source_word_fits(scope->device, row, "device") ||
-		!source_word_fits(scope->port, row, "port") || !source_priority_fits(source, row))
-		return false;
-	return !scope->job || source_row_in_job(source, row);
+	const json_t *priority = json_object_get(row, "priority");
+	struct check_subject of = {.device = doc_word(row, "device"),
+		.port = doc_word(row, "port"),
+		.host = doc_word(row, "host"),
+		.job = doc_word(row, "job"),
+		.priority = COUNT_UNKNOWN};
+	if (json_is_integer(priority))
+		of.priority = (uint64_t)json_integer_value(priority);
+	return check_subject_in_scope(source, &of);
 }
 
 /* ---- incidents ------------------------------------------------------------------ */
@@ -173,42 +227,44 @@ static bool source_is_cause(const enum cause *causes, const char *word)
 }
 
 static void source_keep_incident(
-	const struct check_source *source, const json_t *row, struct check_line *line)
+	const struct check_source *source, const struct open_incident *row, struct check_line *line)
 {
-	const char *cause = doc_word(row, "cause");
+	const char *cause = str_or(row->cause, "");
 	rw_cleanup(freep) char *runbook = runbook_link_of(source->client->config, cause);
 	if (!line->incidents)
 		line->incidents = json_array();
 	json_array_append_new(line->incidents,
-		json_pack("{s:s, s:s, s:s}", "id", doc_word(row, "id"), "cause", cause, "runbook",
+		json_pack("{s:s, s:s, s:s}", "id", str_or(row->id, ""), "cause", cause, "runbook",
 			runbook));
 }
 
-static void source_say_incident(const json_t *row, struct check_line *line)
+static void source_say_incident(const struct open_incident *row, struct check_line *line)
 {
 	enum check_state state = CHECK_OK;
-	const char *what = doc_word(row, "headline");
+	const char *what = str_or(row->headline, "");
 	if (!*what)
-		what = doc_word(row, "summary");
-	if (str_eq(doc_word(row, "severity"), "critical"))
+		what = str_or(row->summary, "");
+	if (incident_is_critical(row))
 		state = CHECK_CRITICAL;
-	if (str_eq(doc_word(row, "severity"), "warning"))
+	if (str_eq(row->severity, "warning"))
 		state = CHECK_WARNING;
-	check_say(line, state, "incident %s: %.100s", doc_word(row, "id"), what);
+	check_say(line, state, "incident %s: %.100s", str_or(row->id, ""), what);
 }
 
-size_t check_incidents(const struct check_source *source, const json_t *watch,
+size_t check_incidents(const struct check_source *source, const struct watch_answer *watch,
 	const enum cause *causes, struct check_line *line)
 {
-	const json_t *row;
-	size_t i, n = 0, n_silenced = 0;
+	size_t n = 0, n_silenced = 0;
 	if (!causes && config_judged_elsewhere(source->client->config))
 		check_say(line, CHECK_UNKNOWN, "incidents are in the judge's database");
-	json_array_foreach (json_object_get(watch, "incidents"), i, row) {
-		if (!source_is_cause(causes, doc_word(row, "cause")) ||
-			!check_in_scope(source, row))
+	for (size_t i = 0; i < watch->n_incidents; i++) {
+		const struct open_incident *row = &watch->incidents[i];
+		const struct check_subject of = {
+			row->device, row->port, row->host, row->job, row->priority};
+		if (!source_is_cause(causes, str_or(row->cause, "")) ||
+			!check_subject_in_scope(source, &of))
 			continue;
-		if (*doc_word(row, "silenced") && !source->count_silenced) {
+		if (row->silenced && *row->silenced && !source->count_silenced) {
 			n_silenced++;
 			continue;
 		}

@@ -13,6 +13,8 @@
 #include "db/model/cause.h"
 
 struct client;
+struct status_answer;
+struct watch_answer;
 
 /* Globs; NULL: all. Borrowed. */
 struct check_scope {
@@ -27,6 +29,9 @@ struct check_source {
 	bool named_range; /* the user named a time range: no document's own one is taken */
 	bool count_silenced; /* a silenced incident counts like any other one */
 	json_t *docs; /* by path */
+	struct arena *arena; /* of the two below */
+	const struct status_answer *status; /* NULL: not asked for yet */
+	const struct watch_answer *watch;
 };
 
 /* check_source_init - borrows all; check_source_done() it. */
@@ -42,18 +47,30 @@ void check_source_span(struct check_source *source, int64_t span_ns);
 int check_source_doc(
 	struct check_source *source, const char *path, const json_t **ret, struct err *e);
 
+/* check_source_status, check_source_watch - the same of answers in memory. */
+int check_source_status(
+	struct check_source *source, const struct status_answer **ret, struct err *e);
+int check_source_watch(struct check_source *source, const struct watch_answer **ret, struct err *e);
+
 /* check_ranges_of - the user's ranges, else @otherwise. */
 struct check_ranges check_ranges_of(
 	const struct check_source *source, const struct check_ranges *otherwise);
 
-/* check_in_scope - is a row with device, port, priority, host, job (those that it has) asked for? A
- * host belongs to a job by the configuration. */
+/* Whom something concerns, as far as it is known; the rest are NULL or "". */
+struct check_subject {
+	const char *device, *port, *host, *job;
+	uint64_t priority; /* COUNT_UNKNOWN */
+};
+/* check_subject_in_scope - is it asked for? A host belongs to a job by the configuration. */
+bool check_subject_in_scope(const struct check_source *source, const struct check_subject *of);
+/* check_in_scope - the same of a row of a document with device, port, priority, host, job: those
+ * that it has. */
 bool check_in_scope(const struct check_source *source, const json_t *row);
 /* check_device_in_scope - of a job: the devices that its hosts are connected to. */
 bool check_device_in_scope(const struct check_source *source, const char *device);
 
 /*
- * check_incidents - raises @line by the open incidents of the document "watch" whose cause is in
+ * check_incidents - raises @line by the open incidents of the frame @watch whose cause is in
  * @causes (ended by CAUSE_NONE; NULL: all) and that are in scope: critical and warning as they are;
  * info is only printed. Returns how many there are.
  *
@@ -61,7 +78,7 @@ bool check_device_in_scope(const struct check_source *source, const char *device
  * unless @source->count_silenced. An acknowledged one counts: somebody knows of it, and it is still
  * there.
  */
-size_t check_incidents(const struct check_source *source, const json_t *watch,
+size_t check_incidents(const struct check_source *source, const struct watch_answer *watch,
 	const enum cause *causes, struct check_line *line);
 
 #endif

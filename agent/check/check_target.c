@@ -1,40 +1,39 @@
 /* check_target - devices: does each one answer? */
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_source.h"
-#include "agent/document/json_value.h"
 
 struct target_counts {
 	size_t up, down, unknown;
 };
 
-static void target_count(const struct check_source *source, const json_t *doc,
+static void target_count(const struct check_source *source, const struct status_answer *status,
 	struct target_counts *counts, struct check_line *line, const struct check_ranges *ranges)
 {
-	const json_t *row, *first_down = NULL, *first_unknown = NULL;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "devices"), i, row) {
-		const char *status = doc_word(row, "status");
-		if (!check_device_in_scope(source, doc_word(row, "name")))
+	const struct status_device *first_down = NULL, *first_unknown = NULL;
+	for (size_t i = 0; i < status->n_devices; i++) {
+		const struct status_device *row = &status->devices[i];
+		if (!check_device_in_scope(source, row->name))
 			continue;
-		counts->up += str_eq(status, "up");
-		counts->down += str_eq(status, "down");
-		counts->unknown += str_eq(status, "unknown");
-		if (!first_down && str_eq(status, "down"))
+		counts->up += row->up == MAYBE_YES;
+		counts->down += row->up == MAYBE_NO;
+		counts->unknown += row->up == MAYBE_UNKNOWN;
+		if (!first_down && row->up == MAYBE_NO)
 			first_down = row;
-		if (!first_unknown && str_eq(status, "unknown"))
+		if (!first_unknown && row->up == MAYBE_UNKNOWN)
 			first_unknown = row;
 	}
 	size_t all = counts->up + counts->down + counts->unknown;
 	check_say(line, CHECK_OK, "%zu of %zu devices up", counts->up, all);
 	if (first_down)
 		check_say(line, check_judge_value(ranges, (double)counts->down), "%zu down, %s: %s",
-			counts->down, doc_word(first_down, "name"), doc_word(first_down, "reason"));
+			counts->down, first_down->name, str_or(first_down->reason, ""));
 	if (first_unknown)
 		check_say(line, CHECK_UNKNOWN, "%zu unknown, %s: %s", counts->unknown,
-			doc_word(first_unknown, "name"), doc_word(first_unknown, "reason"));
+			first_unknown->name, str_or(first_unknown->reason, ""));
 	if (all == 0)
 		check_say(line, CHECK_UNKNOWN, "no device matches");
 }
@@ -43,12 +42,12 @@ static int check_target_run(struct check_source *source, struct check_line *ret,
 {
 	const struct check_ranges usual = check_ranges_below(NAN, 0);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *doc;
+	const struct status_answer *status;
 	struct target_counts counts = {0};
-	int r = check_source_doc(source, "status", &doc, e);
+	int r = check_source_status(source, &status, e);
 	if (r < 0)
 		return r;
-	target_count(source, doc, &counts, ret, &ranges);
+	target_count(source, status, &counts, ret, &ranges);
 	double all = (double)(counts.up + counts.down + counts.unknown);
 	check_line_value(ret, "up", (double)counts.up, 0, NULL, all);
 	check_line_value(ret, "down", (double)counts.down, 0, &ranges, all);

@@ -8,17 +8,304 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
-#include "agent/base/str.h"
-#include "agent/client/client_config.h"
-#include "agent/client/client_range.h"
 #include "agent/client/control.h"
+#include "agent/modules.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
 #include "config/config.h"
+#include "config/config_salvage.h"
+#include "config/yaml.h"
+#include "db/model/entity.h"
 #include "db/open.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
+
+/* client_config - reads the configuration that a command works by: the file, else the one that the
+ * database holds. */
+
+/* The first mistake, and how to see the others. */
+static int first_of(const struct err_list *errors, int code, struct err *e)
+{
+	if (errors->n == 0)
+		return err_set(e, code, "%s", strerror(-code));
+	const struct err *first = &errors->v[0];
+	if (errors->n == 1)
+		return err_at(e, code, first->file, first->line, first->col, "%s", first->text);
+	return err_at(e, code, first->file, first->line, first->col,
+		"%s (and %zu more: 'rocewatch config check' lists them)", first->text,
+		errors->n - 1 + errors->more);
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+/* Where the database is, as far as a file with mistakes says it. */
+static void config_salvage_path(struct client *client, const char *path)
+{
+	rw_cleanup(freep) char *text = NULL;
+	size_t n = 0;
+	if (str_read_file(path, YAML_MAX_BYTES, &text, &n, NULL) == 0)
+		client->db_path = config_salvage_store(text, n);
+	if (!client->db_path)
+		client->db_path = rw_strdup(CONFIG_STORE_DEFAULT);
+}
+
+/* A mistake in the file is kept: the configuration in force then counts. */
+static void client_read_file(struct client *client, const char *path)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+
+	int r = config_load(path, CONFIG_FULL, tables, n, &client->config, &errors);
+	if (r == 0) {
+		client->db_path =
+			rw_strdup(str_or(client->config->store.path, CONFIG_STORE_DEFAULT));
+		return;
+	}
+	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used:
+	 * exit 2. */
+	struct err *mistake = &client->config_mistake;
+	first_of(&errors, -EINVAL, mistake);
+	rw_cleanup(str_done) struct str text = {0};
+	str_add(&text, mistake->file);
+	if (mistake->line > 0)
+		str_addf(&text, ":%d:%d", mistake->line, mistake->col);
+	str_addf(&text, ": %s", mistake->text);
+	client->config_error = rw_strdup(text.s);
+	config_salvage_path(client, path);
+}
+
+int client_config_read(struct client *client, const struct globals *globals, struct err *e)
+{
+	bool missing = !globals->config_path;
+	if (!missing)
+		missing = access(globals->config_path, F_OK) < 0 && errno == ENOENT;
+
+	if (missing && globals->config_named)
+		return err_at(e, -EINVAL, globals->config_path, 0, 0,
+			"there is no such configuration file");
+	/* With --db and no -c the database's own configuration is meant: the site's file describes
+	 * another fabric. */
+	bool own = globals->db && !globals->config_given;
+	if (missing && !own)
+		return err_at(e, -EINVAL, globals->config_path, 0, 0,
+			"there is no configuration; name one with -c FILE, or a database with --db "
+			"FILE");
+	if (!own)
+		client_read_file(client, globals->config_path);
+	if (globals->db) {
+		free(client->db_path);
+		client->db_path = rw_strdup(globals->db);
+	}
+	return 0;
+}
+
+/* ---- the database -------------------------------------------------------- */
+
+static bool holds_data(struct client *client)
+{
+	int64_t first_ns, last_ns;
+	struct err ignored;
+	return history_range(client->history, &first_ns, &last_ns, &ignored) == 0;
+}
+
+static int take_since(void *arg, int n, char *const *words, char *const *names)
+{
+	int64_t *since_ns = arg;
+	if (words[0])
+		*since_ns = strtoll(words[0], NULL, 10);
+	return 0;
+}
+
+/* When the stored configuration of @client->to_ns came into force; 0 when it is not known. */
+static int64_t stored_since(struct client *client)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	int64_t since_ns = 0;
+	struct err ignored;
+	str_addf(&sql, "SELECT max(t_ns) FROM config_history WHERE t_ns <= %lld",
+		(long long)client->to_ns);
+	(void)history_sql(client->history, sql.s, take_since, &since_ns, &ignored);
+	return since_ns;
+}
+
+/* client_config_stored - reads the configuration that was in force at @client->to_ns, as the agent
+ * or the replay stored it, into .config and .config_since_ns. -EINVAL: there is none, or this
+ * version does not accept it; -EAGAIN: the agent has just begun. */
+static int client_config_stored(struct client *client, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+
+	int r = history_fabric_at(client->history, client->to_ns, &yaml, e);
+	if (r == -ENODATA && client->agent_alive && !holds_data(client))
+		return err_at(e, -EAGAIN, client->db_path, 0, 0,
+			"is not ready: the agent that writes it has just been started; try again "
+			"in a moment");
+	if (r == -ENODATA)
+		return err_at(e, -EINVAL, client->db_path, 0, 0,
+			"holds no configuration yet; name one with -c FILE");
+	if (r < 0)
+		return r;
+	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
+		n, &client->config, &errors);
+	if (r < 0)
+		return first_of(&errors, -EINVAL, e);
+	client->config_since_ns = stored_since(client);
+	return 0;
+}
+
+/* *@config gives its place to @fresh where that was made. */
+static int recall_take(struct config **config, struct config *fresh, int rc,
+	const struct err_list *errors, struct err *e)
+{
+	if (rc < 0)
+		return first_of(errors, rc, e);
+	config_free(*config);
+	*config = fresh;
+	return 0;
+}
+
+static int recall_links(struct config **config, const struct config *stored, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config_link *links;
+	struct config *fresh = NULL;
+	const size_t n = config_discovered(stored, a, &links);
+	if (n == 0 || !(*config)->fabric->discover)
+		return 0;
+	const int rc = config_with_links(*config, links, n, &fresh, &errors);
+	return recall_take(config, fresh, rc, &errors, e);
+}
+
+static int recall_jobs(struct config **config, const struct config *stored, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config_job *jobs;
+	struct config *fresh = NULL;
+	const size_t n = config_scheduled(stored, a, &jobs);
+	if (n == 0 || (*config)->n_job_files == 0)
+		return 0;
+	const int rc = config_with_jobs(*config, jobs, n, &fresh, &errors);
+	return recall_take(config, fresh, rc, &errors, e);
+}
+
+int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	struct config *stored = NULL;
+	size_t n;
+
+	if (!(*config)->fabric->discover && (*config)->n_job_files == 0)
+		return 0;
+	const struct option_table *const *tables = module_tables(&n);
+	int r = history_fabric_at(history, at_ns, &yaml, e);
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return r;
+	/* What an older version stored may not be right for this one: then nothing is known. */
+	if (config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
+		    n, &stored, &errors) < 0)
+		return 0;
+	r = recall_links(config, stored, e);
+	if (r == 0)
+		r = recall_jobs(config, stored, e);
+	config_free(stored);
+	return r;
+}
+
+/*
+ * client_range - the time range and the time that a command is asked for. For client.c.
+ *
+ * client_range - reads --since, --until, --around and --span.
+ */
+
+#define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
+
+static int read_time(
+	const char *option, const char *text, int64_t now_ns, int64_t *ret_ns, struct err *e)
+{
+	wall_t t;
+	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
+		return err_set(e, -EINVAL,
+			"%s: '%.64s' is not a time; write it as 2026-11-21T03:00:00Z, "
+			"'2026-11-21 03:00', or 24h for a day ago",
+			option, text);
+	*ret_ns = t.ns;
+	return 0;
+}
+
+/* The state is asked for as of @t_ns: the present, unless that is over. */
+static void range_set_at(struct client *client, int64_t t_ns)
+{
+	client->at_ns = client->now_ns;
+	client->past = t_ns < client->now_ns;
+	if (client->past)
+		client->at_ns = t_ns;
+}
+
+static int range_around(struct client *client, const struct globals *globals, struct err *e)
+{
+	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
+	struct err why;
+
+	if (globals->since || globals->until)
+		return err_set(
+			e, -EINVAL, "--around goes with --span, not with --since or --until");
+	if (globals->span && unit_duration(globals->span, &span_ns, &why) < 0)
+		return err_set(e, -EINVAL, "--span: %s", why.text);
+	if (span_ns <= 0)
+		return err_set(
+			e, -EINVAL, "--span: '%.64s' is not a duration above zero", globals->span);
+	int r = read_time("--around", globals->around, client->end_ns, &middle_ns, e);
+	if (r < 0)
+		return r;
+	if (__builtin_sub_overflow(middle_ns, span_ns, &client->from_ns) ||
+		__builtin_add_overflow(middle_ns, span_ns, &client->to_ns))
+		return err_set(e, -EINVAL, "--span: '%.64s' is too long", globals->span);
+	range_set_at(client, middle_ns);
+	return 0;
+}
+
+/* client_range_read - .from_ns, .to_ns, .at_ns and .past of @client from the options, by its
+ * .now_ns and .end_ns. -EINVAL with @e: an option is not a time, or the range is empty. */
+static int client_range_read(struct client *client, const struct globals *globals,
+	int64_t default_span_ns, struct err *e)
+{
+	int r = 0;
+	client->range_given = globals->since || globals->until || globals->around;
+	if (globals->span && !globals->around)
+		return err_set(e, -EINVAL, "--span goes with --around");
+	if (globals->around)
+		return range_around(client, globals, e);
+	client->to_ns = client->end_ns;
+	if (globals->until)
+		r = read_time("--until", globals->until, client->end_ns, &client->to_ns, e);
+	client->from_ns = client->to_ns - default_span_ns;
+	if (r == 0 && globals->since)
+		r = read_time("--since", globals->since, client->end_ns, &client->from_ns, e);
+	if (r < 0)
+		return r;
+	client->at_ns = client->now_ns;
+	client->past = false;
+	if (globals->until)
+		range_set_at(client, client->to_ns);
+	if (client->from_ns < client->to_ns)
+		return 0;
+	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
+	return err_set(e, -EINVAL, "empty time range: it begins at %s and ends at %s",
+		wall_text(from, (wall_t){client->from_ns}, 0),
+		wall_text(to, (wall_t){client->to_ns}, 0));
+}
 
 /* An agent that has just been started creates its database: that takes a tenth of a second, on a
  * slow disk some seconds. */
@@ -37,7 +324,9 @@ void client_store_holders(const struct client *client, struct str *out)
 	db_store_holders(client->db_path, out);
 }
 
-int client_store_open(
+/* client_store_open - the database for writing, by a command, where no agent writes it; its
+ * entities go into @entities. store_close() it. */
+static int client_store_open(
 	const struct client *client, struct entities *entities, struct store **ret, struct err *e)
 {
 	const struct store_options options = {.path = client->db_path, .replay = true};
@@ -438,4 +727,21 @@ void client_own_name(char *buf, size_t size)
 		snprintf(buf, size, "%s", pw->pw_name);
 	else
 		snprintf(buf, size, "uid %u", (unsigned)getuid());
+}
+
+/* direct - opens the store as its only writer, for one act of a command. */
+
+int direct_write(const struct client *client, direct_fn *fn, void *arg, struct err *e)
+{
+	struct entities *entities = entities_new();
+	struct store *store = NULL;
+	int rc = client_store_open(client, entities, &store, e);
+	if (rc == 0) {
+		rc = fn(client, store, arg, e);
+		if (rc == 0)
+			rc = store_flush(store, e);
+		store_close(store);
+	}
+	entities_free(entities);
+	return rc;
 }

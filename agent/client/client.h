@@ -9,14 +9,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/base/err.h"
+
 #include "agent/document/format.h"
+#include "base/err.h"
 #include "db/store/store_state.h"
 
 struct config;
 struct entities;
 struct history;
 struct store;
+struct str;
+struct client;
+struct err;
+struct globals;
 
 struct globals { /* may stand before or after the command */
 	/* -c, else $ROCEWATCH_CONFIG, else /etc/rocewatch/rocewatch.yaml */
@@ -112,12 +117,6 @@ int client_open(struct client *client, const struct globals *globals, int64_t de
 int client_open_data(struct client *client, const struct globals *globals, int64_t default_span_ns,
 	struct err *e);
 void client_done(struct client *client);
-/*
- * client_warning - adds the one line to be printed where the file has mistakes and the
- * configuration in force is used: "FILE:3:7: MISTAKE; using the configuration in force since T".
- * Nothing else. Commands print it once (command_open()); screens show it as long as it holds.
- */
-struct str;
 void client_warning(const struct client *client, struct str *out);
 /* client_writer_pid - the agent that writes the database at the moment; 0 = none; negative errno:
  * the lock may not be read, so it is not known. */
@@ -125,14 +124,39 @@ int client_writer_pid(const struct client *client);
 /* client_store_holders - adds "pid 123 (sqlite3)" of the processes that hold the database's log or
  * locks, but this one; nothing when none is known. */
 void client_store_holders(const struct client *client, struct str *out);
-/* client_store_open - the database for writing, by a command, where no agent writes it; its
- * entities go into @entities. store_close() it. */
-int client_store_open(
-	const struct client *client, struct entities *entities, struct store **ret, struct err *e);
 /* client_ask - a request to the agent that writes the database; @request is taken. 0 with its reply
  * (a new reference), or negative errno with @e filled, also when the agent refuses. */
 int client_ask(const struct client *client, json_t *request, json_t **ret, struct err *e);
 /* client_own_name - who acts where no agent is asked: the user's name, or "uid N". */
 void client_own_name(char *buf, size_t size);
+
+/*
+ * client_config - the configuration that a command works by. For client.c and replay.
+ */
+
+/*
+ * client_config_read - reads the configuration file into @client->config, and sets .db_path. A file
+ * with mistakes leaves .config NULL and puts the first one in .config_error; .db_path is then what
+ * can be read of it, else the default. With --db and without -c no file is read. -EINVAL with @e
+ * when a file that was named does not exist, or when neither a file nor a database is known.
+ */
+int client_config_read(struct client *client, const struct globals *globals, struct err *e);
+
+/*
+ * config_recall - where *@config asks for discovered links or for the jobs of a scheduler, those
+ * that the database knew at @at_ns are put in: *@config is replaced then. 0 (also when none are
+ * known), or negative errno with @e filled.
+ */
+int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e);
+
+/*
+ * direct - a command writes the database itself, because no agent does (client_writer_pid() is 0):
+ * it is the writer for a moment, with the writer's lock.
+ */
+
+/* direct_write - opens the database, lets @fn write, and commits. 0 or negative errno with @e: what
+ * @fn returned, or why the database cannot be written (-EBUSY: somebody else writes it now). */
+typedef int direct_fn(const struct client *client, struct store *store, void *arg, struct err *e);
+int direct_write(const struct client *client, direct_fn *fn, void *arg, struct err *e);
 
 #endif

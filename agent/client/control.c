@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "agent/document/json_outside.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
 
 #define GROUP "rocewatch"
 #define CALL_TIMEOUT_MS 5000

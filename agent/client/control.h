@@ -16,7 +16,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
+#include "base/clock.h"
 
 #define CONTROL_CLIENTS_MAX 16
 /* Room for a review sheet with its texts for every vendor; memory is taken as a line grows. */

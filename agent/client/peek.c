@@ -2,8 +2,15 @@
 #include "agent/client/peek.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "agent/client/client.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "config/config.h"
+#include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"
 #include "db/store/store_state.h"
@@ -67,4 +74,67 @@ void peek_done(struct peek *peek)
 {
 	history_close(peek->history);
 	peek->history = NULL;
+}
+
+/* canary - reads the newest samples of the agent's own series. */
+
+#define SPAN_NS (600 * NS_PER_S) /* looked back for the last change of a counter */
+#define LEAST_NS NS_PER_S
+#define MOST_NS (10 * NS_PER_S)
+#define COMMIT_NS NS_PER_S /* a batch waits at most that long for its commit */
+
+int64_t canary_interval_ns(const struct config *config)
+{
+	const int64_t interval_ns = config_interval(config);
+	if (interval_ns < LEAST_NS)
+		return LEAST_NS;
+	if (interval_ns > MOST_NS)
+		return MOST_NS;
+	return interval_ns;
+}
+
+/* When the counter last grew, NAN when it did not within the series. */
+static double canary_moved_age(const struct series *series, int64_t now_ns)
+{
+	for (uint32_t i = series->n; i-- > 1;)
+		if (series->value[i] != series->value[i - 1])
+			return (double)(now_ns - series->t_ns[i]) / 1e9;
+	return NAN;
+}
+
+static void canary_take(struct canary_state *state, const struct series *series, int64_t now_ns)
+{
+	if (series->n == 0)
+		return;
+	/* several agents: the newest of any */
+	if (state->known && series->t_ns[series->n - 1] < state->t_ns)
+		return;
+	if (series->metric == M_AGENT_MOVED) {
+		state->moved_age_s = canary_moved_age(series, now_ns);
+		return;
+	}
+	state->known = true;
+	state->t_ns = series->t_ns[series->n - 1];
+	state->age_s = (double)(now_ns - state->t_ns) / 1e9;
+}
+
+int canary_read(
+	const struct client *client, int64_t now_ns, struct canary_state *ret, struct err *e)
+{
+	static const uint16_t metrics[] = {M_AGENT_CANARY, M_AGENT_MOVED};
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct window window;
+	*ret = (struct canary_state){.age_s = NAN, .limit_s = NAN, .moved_age_s = NAN};
+	if (client->config)
+		ret->limit_s = (double)(2 * canary_interval_ns(client->config) + COMMIT_NS) / 1e9;
+	/* a window brings each series' last sample before it, however old */
+	const int rc = history_window(
+		client->history, a, &spec, now_ns - SPAN_NS, now_ns + LEAST_NS, &window, e);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < window.n_series; i++)
+		canary_take(ret, &window.series[i], now_ns);
+	ret->moving = ret->known && ret->age_s <= ret->limit_s;
+	return 0;
 }

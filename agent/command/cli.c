@@ -13,11 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
 #include "agent/command/cli_help.h"
-#include "agent/command/cli_options.h"
 
 #define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"
 enum { MAX_NAMES = 64 };

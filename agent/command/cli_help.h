@@ -43,4 +43,45 @@ extern const struct help_topic help_topics[]; /* ends with name NULL */
 /* help_of_topic - false when there is none of this name. */
 bool help_of_topic(FILE *out, const char *name);
 
+/* ---- exit_codes ------------------------------------------------------------ */
+
+/*
+ * exit_codes - what the exit codes of the program mean: those that all commands have, those of
+ * checks, and the rows of commands whose codes say more. docs/exit-codes.md is printed from it, and
+ * a test holds the examples of all commands to it.
+ */
+
+struct exit_code {
+	/* "topology check"; EXIT_ANY or EXIT_CHECKS */
+	const char *command;
+	int code;
+	const char *means; /* one sentence */
+};
+
+#define EXIT_ANY "" /* every command, unless a row of its own says more */
+#define EXIT_CHECKS "check" /* all checks, and reports with --check */
+
+extern const struct exit_code exit_codes[]; /* ends with command NULL */
+
+/* exit_code_of - the row of @command and @code itself, or NULL; for docs/exit-codes.md, whose
+ * examples are held to it. */
+const struct exit_code *exit_code_of(const char *command, int code);
+
+/* ---- cli_options ----------------------------------------------------------- */
+
+/* cli_options - reads the options of a command line by the rows. */
+
+/* What a pass over the command line found. */
+struct cli_read {
+	struct globals *globals;
+	const struct command *command; /* NULL: only up to the first other word */
+	struct command_given *given; /* room for one a letter */
+	size_t n_given;
+	bool help, version; /* asked for; what follows is not read */
+};
+
+/* cli_read_options - 0, or the exit code of the mistake that it printed. getopt's optind is then
+ * that of the first other word. */
+int cli_read_options(struct cli_read *read, int argc, char **argv);
+
 #endif

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include "agent/daemon/agent.h"
 #include "agent/daemon/reload.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/clock.h"
+#include "base/str.h"
 
 static const struct command_option options[] = {
 	{"for", 0, "DURATION",

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "agent/alert/sender.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/curl_io.h"
-#include "agent/base/str.h"
-#include "agent/reports/alert_views.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/curl_io.h"
+#include "base/str.h"
+#include "agent/answers/alerts/alert_views.h"
 #include "config/config.h"
 
 #define ASK_EVERY_MS 200

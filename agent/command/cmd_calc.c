@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/sizing.h"

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/document/json_print.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/check/check_source.h"
 #include "agent/command/command.h"
 

@@ -3,7 +3,7 @@
  * only: no database, no agent.
  */
 #include "agent/command/command.h"
-#include "agent/reports/config_document.h"
+#include "agent/answers/settings/config_document.h"
 #include "agent/modules.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/arena.h"
+#include "base/arena.h"
 #include "agent/document/json_print.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/import/import_sonic.h"
 #include "agent/document/writer.h"
 #include "config/profile/config_profiles.h"

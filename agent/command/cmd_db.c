@@ -13,19 +13,19 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/history/case_export.h"
-#include "agent/client/client_config.h"
+#include "agent/answers/query/query.h"
+#include "agent/client/client.h"
 #include "agent/document/quantity.h"
-#include "agent/reports/query.h"
+#include "agent/history/case_export.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/clickhouse/ch_schema.h"
-#include "db/open.h"
-#include "db/sqlite/admin.h"
 #include "db/model/metric.h"
+#include "db/open.h"
 #include "db/series/history.h"
+#include "db/sqlite/admin.h"
 
 static const struct command_option options[] = {
 	{"force", 0, NULL, "write into a directory that already exists"},

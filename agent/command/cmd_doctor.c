@@ -1,71 +1,66 @@
 /* cmd_doctor - "rocewatch doctor": how the collection itself is doing, and what to do about it. */
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/command/command.h"
 #include "agent/document/quantity.h"
-#include "agent/reports/agent_state.h"
-#include "agent/reports/class_worlds.h"
-#include "agent/reports/doctor.h"
-#include "agent/reports/text.h"
+#include "agent/answers/common/agent_state.h"
+#include "agent/answers/common/class_worlds.h"
+#include "agent/answers/doctor/doctor.h"
+#include "agent/answers/common/text.h"
 
-static const struct column target_columns[] = {
-	{"name", "TARGET", COL_TEXT, false},
-	{"protocol", "PROTO", COL_TEXT, false},
-	{"status", "STATUS", COL_TEXT, false},
-	{"age_s", "AGE", COL_DURATION_S, true},
-	{"poll_p95_s", "P95", COL_DURATION_S, true},
-	{"values_per_s", "VALUES/S", COL_NUMBER, true},
-	{"varbinds_per_s", "ASKED/S", COL_NUMBER, true},
-	{"missed_polls", "MISSED", COL_INT, true},
-	{"timeouts", "TIMEOUTS", COL_INT, true},
-	{"max_repetitions", "MAX-REP", COL_INT, true},
-	{"notes", "NOTES", COL_TEXT, false},
-};
-static const struct column csv_columns[] = {
-	{"name"},
-	{"protocol"},
-	{"address"},
-	{"status"},
-	{"state"},
-	{"reason"},
-	{"age_s"},
-	{"interval_s"},
-	{"poll_p50_s"},
-	{"poll_p95_s"},
-	{"values_per_s"},
-	{"varbinds_per_s"},
-	{"polls"},
-	{"missed_polls"},
-	{"suspect_readings"},
-	{"timeouts"},
-	{"errors"},
-	{"max_repetitions"},
-	{"do"},
-};
-static const struct column capture_columns[] = {
-	{"name", "CAPTURE", COL_TEXT, false},
-	{"interface", "FROM", COL_TEXT, false},
-	{"sampling", "1 IN", COL_INT, true},
-	{"frames", "FRAMES", COL_INT, true},
-	{"roce_packets", "ROCE", COL_INT, true},
-	{"tunneled_packets", "IN TUNNELS", COL_INT, true},
-	{"copies", "COPIES", COL_INT, true},
-	{"kernel_drops", "DROPPED", COL_INT, true},
-	{"captured_bytes", "STANDS FOR", COL_BYTES, true},
-	{"expected_bytes", "PORT CARRIED", COL_BYTES, true},
-	{"notes", "NOTES", COL_TEXT, false},
-};
+#define SHAPE struct doctor_target
+static const struct shown target_columns[] = {COLUMN(name, "TARGET"), COLUMN(protocol, "PROTO"),
+	COLUMN(status, "STATUS"), COLUMN(age_s, "AGE"), COLUMN(poll_p95_s, "P95"),
+	COLUMN(values_per_s, "VALUES/S"), COLUMN(varbinds_per_s, "ASKED/S"),
+	COLUMN(missed_polls, "MISSED"), COLUMN(timeouts, "TIMEOUTS"),
+	COLUMN(max_repetitions, "MAX-REP"), COLUMN(notes, "NOTES")};
+static const struct shown csv_columns[] = {PLAIN(name), PLAIN(protocol), PLAIN(address),
+	PLAIN(status), PLAIN(state), PLAIN(reason), PLAIN(age_s), PLAIN(interval_s),
+	PLAIN(poll_p50_s), PLAIN(poll_p95_s), PLAIN(values_per_s), PLAIN(varbinds_per_s),
+	PLAIN(polls), PLAIN(missed_polls), PLAIN(suspect_readings), PLAIN(timeouts), PLAIN(errors),
+	PLAIN(max_repetitions), PLAIN(remedy)};
+#undef SHAPE
+static const struct shape_table target_table = {
+	&doctor_target_shape, target_columns, rw_countof(target_columns)};
+static const struct shape_table csv_table = {
+	&doctor_target_shape, csv_columns, rw_countof(csv_columns)};
+
+static const void *doctor_targets_of(const void *answer, size_t *ret_n)
+{
+	const struct doctor_answer *doctor = answer;
+	*ret_n = doctor->n_targets;
+	return doctor->targets;
+}
+
+#define SHAPE struct doctor_capture
+static const struct shown capture_columns[] = {COLUMN(name, "CAPTURE"), COLUMN(interface, "FROM"),
+	COLUMN(sampling, "1 IN"), COLUMN(frames, "FRAMES"), COLUMN(roce_packets, "ROCE"),
+	COLUMN(tunneled_packets, "IN TUNNELS"), COLUMN(copies, "COPIES"),
+	COLUMN(kernel_drops, "DROPPED"), COLUMN(captured_bytes, "STANDS FOR"),
+	COLUMN(expected_bytes, "PORT CARRIED"), COLUMN(notes, "NOTES")};
+#undef SHAPE
+static const struct shape_table capture_table = {
+	&doctor_capture_shape, capture_columns, rw_countof(capture_columns)};
+
+static const void *doctor_captures_of(const void *answer, size_t *ret_n)
+{
+	const struct doctor_answer *doctor = answer;
+	*ret_n = doctor->n_captures;
+	return doctor->captures;
+}
+
 static const struct view target_view = {
-	.rows = "targets",
-	.columns = target_columns,
-	.n_columns = rw_countof(target_columns),
+	.table = &target_table,
+	.table_rows = doctor_targets_of,
 	.empty = "no targets",
 };
 static const struct view capture_view = {
-	.rows = "captures",
-	.columns = capture_columns,
-	.n_columns = rw_countof(capture_columns),
+	.table = &capture_table,
+	.table_rows = doctor_captures_of,
 	.empty = "no captures",
 };
 
@@ -97,99 +92,90 @@ static const struct view job_file_view = {
 };
 
 /* "   suspect 14", or "   suspect -" where it is not known. */
-static void cmd_doctor_put_count(FILE *out, const json_t *object, const char *key, const char *name)
+static void cmd_doctor_put_count(FILE *out, const char *name, uint64_t n)
 {
-	if (json_is_integer(json_object_get(object, key)))
-		fprintf(out, "   %s %lld", name, text_count(object, key));
+	if (n != COUNT_UNKNOWN)
+		fprintf(out, "   %s %" PRIu64, name, n);
 	else
 		fprintf(out, "   %s -", name);
 }
 
-struct doctor_count {
-	const char *key, *name;
-};
-
-static void doctor_put_counts(
-	FILE *out, const json_t *object, const struct doctor_count *counts, size_t n)
+static void doctor_put_age(FILE *out, const char *name, double age_s)
 {
-	for (size_t i = 0; i < n; i++)
-		cmd_doctor_put_count(out, object, counts[i].key, counts[i].name);
+	char text[32] = "-";
+	if (!isnan(age_s))
+		duration_format(text, sizeof(text), (int64_t)(age_s * (double)NS_PER_S));
+	fprintf(out, "   %s %s", name, text);
+}
+
+/* 0 where it is not known. */
+static double doctor_megabytes(uint64_t bytes)
+{
+	return bytes == COUNT_UNKNOWN ? 0 : (double)bytes / 1e6;
+}
+
+static void doctor_put_quality(FILE *out, const struct doctor_quality *quality)
+{
+	fputs("DATA QUALITY", out);
+	cmd_doctor_put_count(out, "samples", quality->samples);
+	cmd_doctor_put_count(out, "suspect", quality->suspect_samples);
+	cmd_doctor_put_count(out, "late", quality->late_samples);
+	cmd_doctor_put_count(out, "duplicate", quality->duplicate_samples);
+	cmd_doctor_put_count(out, "after a restart", quality->restart_samples);
+	cmd_doctor_put_count(out, "refused", quality->refused_samples);
+	cmd_doctor_put_count(out, "windows not analysed", quality->failed_windows);
 	fputc('\n', out);
 }
 
-static double doctor_value(const json_t *object, const char *key, double scale)
+static void doctor_put_traps(FILE *out, const struct doctor_traps *traps)
 {
-	return json_number_value(json_object_get(object, key)) / scale;
-}
-
-static void doctor_put_quality(FILE *out, const json_t *quality)
-{
-	static const struct doctor_count counts[] = {
-		{"samples", "samples"},
-		{"suspect_samples", "suspect"},
-		{"late_samples", "late"},
-		{"duplicate_samples", "duplicate"},
-		{"restart_samples", "after a restart"},
-		{"refused_samples", "refused"},
-		{"failed_windows", "windows not analysed"},
-	};
-	fputs("DATA QUALITY", out);
-	doctor_put_counts(out, quality, counts, rw_countof(counts));
-}
-
-static void doctor_put_traps(FILE *out, const json_t *traps)
-{
-	static const struct doctor_count counts[] = {
-		{"received", "received"},
-		{"events", "events"},
-		{"informs", "informs"},
-		{"unknown_sender", "unknown sender"},
-		{"wrong_credential", "wrong credential"},
-		{"malformed", "malformed"},
-		{"limited", "over the limit"},
-		{"unknown_trap", "unknown trap"},
-	};
-	const char *state = "NOT RECEIVED";
-	if (!json_is_object(traps))
+	if (!traps)
 		return;
-	if (json_is_true(json_object_get(traps, "open")))
-		state = "listening";
-	fprintf(out, "TRAPS        %s", state);
-	doctor_put_counts(out, traps, counts, rw_countof(counts));
+	fprintf(out, "TRAPS        %s", traps->open ? "listening" : "NOT RECEIVED");
+	cmd_doctor_put_count(out, "received", traps->received);
+	cmd_doctor_put_count(out, "events", traps->events);
+	cmd_doctor_put_count(out, "informs", traps->informs);
+	cmd_doctor_put_count(out, "unknown sender", traps->unknown_sender);
+	cmd_doctor_put_count(out, "wrong credential", traps->wrong_credential);
+	cmd_doctor_put_count(out, "malformed", traps->malformed);
+	cmd_doctor_put_count(out, "over the limit", traps->limited);
+	cmd_doctor_put_count(out, "unknown trap", traps->unknown_trap);
+	fputc('\n', out);
 }
 
-static void doctor_put_store(FILE *out, const json_t *store)
+static void doctor_put_store(FILE *out, const struct doctor_store *store)
 {
 	const char *writer = "writer alive";
-	if (json_is_null(json_object_get(store, "writer_pid")))
+	double free_ratio = store->disk_free_ratio;
+	if (store->writer_pid == COUNT_UNKNOWN)
 		writer = "no writer";
+	if (isnan(free_ratio))
+		free_ratio = 0;
 	fprintf(out, "STORE       ");
-	text_put_age(out, store, "span_s", "holds");
-	fprintf(out, "   %.1f MB   WAL %.1f MB", doctor_value(store, "size_bytes", 1e6),
-		doctor_value(store, "wal_bytes", 1e6));
-	text_put_age(out, store, "last_commit_age_s", "last commit");
-	cmd_doctor_put_count(out, store, "pending_samples", "pending");
-	cmd_doctor_put_count(out, store, "failed_commits", "failed commits");
-	fprintf(out, "   disk %.0f %% free   %s\n", 100 * doctor_value(store, "disk_free_ratio", 1),
-		writer);
+	doctor_put_age(out, "holds", store->span_s);
+	fprintf(out, "   %.1f MB   WAL %.1f MB", doctor_megabytes(store->size_bytes),
+		doctor_megabytes(store->wal_bytes));
+	doctor_put_age(out, "last commit", store->last_commit_age_s);
+	cmd_doctor_put_count(out, "pending", store->pending_samples);
+	cmd_doctor_put_count(out, "failed commits", store->failed_commits);
+	fprintf(out, "   disk %.0f %% free   %s\n", 100 * free_ratio, writer);
 }
 
-static void doctor_put_process(FILE *out, const json_t *process)
+static void doctor_put_process(FILE *out, const struct doctor_process *process)
 {
-	static const struct doctor_count counts[] = {
-		{"pipeline_refused", "refused"},
-		{"pipeline_duplicates", "duplicates"},
-		{"pipeline_late_flows", "late flows"},
-		{"store_queue", "store queue"},
-	};
+	const struct doctor_dropped *dropped = &process->dropped;
 	fprintf(out, "PROCESS     ");
-	text_put_age(out, process, "up_s", "up");
-	if (json_is_number(json_object_get(process, "rss_bytes")))
-		fprintf(out, "   memory %.1f MB", doctor_value(process, "rss_bytes", 1e6));
+	doctor_put_age(out, "up", process->up_s);
+	if (process->rss_bytes != COUNT_UNKNOWN)
+		fprintf(out, "   memory %.1f MB", doctor_megabytes(process->rss_bytes));
 	else
 		fputs("   memory -", out);
 	fputs("   dropped:", out);
-	doctor_put_counts(out, json_object_get(process, "dropped"), counts, rw_countof(counts));
+	cmd_doctor_put_count(out, "refused", dropped->pipeline_refused);
+	cmd_doctor_put_count(out, "duplicates", dropped->pipeline_duplicates);
+	cmd_doctor_put_count(out, "late flows", dropped->pipeline_late_flows);
+	cmd_doctor_put_count(out, "store queue", dropped->store_queue);
+	fputc('\n', out);
 }
 
 /* ---- what each device shows ---------------------------------------------- */
@@ -197,20 +183,19 @@ static void doctor_put_process(FILE *out, const json_t *process)
 #define COVERAGE_WIDTH 100
 
 /* "cause (no what, no what), " with line breaks before column @width. */
-static void coverage_put(FILE *out, const char *head, const json_t *rows)
+static void coverage_put(FILE *out, const char *head, const struct coverage_cause *rows, size_t n)
 {
-	const json_t *row, *missing;
-	size_t i, k, column = 0;
-	if (json_array_size(rows) == 0)
+	size_t column = 0;
+	if (n == 0)
 		return;
 	fprintf(out, "  %-7s", head);
-	json_array_foreach (rows, i, row) {
+	for (size_t i = 0; i < n; i++) {
 		rw_cleanup(str_done) struct str item = {0};
-		str_addf(&item, "%s", text_of(row, "cause"));
-		json_array_foreach (json_object_get(row, "missing"), k, missing)
-			str_addf(&item, "%s%s%s", k ? "; no " : " (no ", text_of(missing, "what"),
-				str_if(json_is_true(json_object_get(missing, "asked")), " *"));
-		str_addf(&item, ")%s", str_if(i + 1 < json_array_size(rows), ","));
+		str_addf(&item, "%s", rows[i].cause);
+		for (size_t k = 0; k < rows[i].n_missing; k++)
+			str_addf(&item, "%s%s%s", k ? "; no " : " (no ", rows[i].missing[k].what,
+				str_if(rows[i].missing[k].asked == MAYBE_YES, " *"));
+		str_addf(&item, ")%s", str_if(i + 1 < n, ","));
 		if (column > 0 && column + item.n + 10 > COVERAGE_WIDTH) {
 			fprintf(out, "\n%9s", "");
 			column = 0;
@@ -221,147 +206,172 @@ static void coverage_put(FILE *out, const char *head, const json_t *rows)
 	fputc('\n', out);
 }
 
-static bool coverage_same(const json_t *left, const json_t *right)
+/* The cause says what it needs; what is missing of that is named by its words. */
+static bool coverage_same_cause(
+	const struct coverage_cause *left, const struct coverage_cause *right)
 {
-	return json_equal(json_object_get(left, "delivers"), json_object_get(right, "delivers")) &&
-		json_equal(json_object_get(left, "blind"), json_object_get(right, "blind")) &&
-		json_equal(json_object_get(left, "weak"), json_object_get(right, "weak"));
+	bool same = str_eq(left->cause, right->cause) && left->n_missing == right->n_missing;
+	for (size_t i = 0; same && i < left->n_missing; i++)
+		same = str_eq(left->missing[i].what, right->missing[i].what) &&
+			left->missing[i].asked == right->missing[i].asked;
+	return same;
+}
+
+static bool coverage_same_causes(const struct coverage_cause *left, size_t n_left,
+	const struct coverage_cause *right, size_t n_right)
+{
+	bool same = n_left == n_right;
+	for (size_t i = 0; same && i < n_left; i++)
+		same = coverage_same_cause(&left[i], &right[i]);
+	return same;
+}
+
+static bool coverage_same(const struct coverage_row *left, const struct coverage_row *right)
+{
+	return left->delivers == right->delivers &&
+		coverage_same_causes(left->blind, left->n_blind, right->blind, right->n_blind) &&
+		coverage_same_causes(left->weak, left->n_weak, right->weak, right->n_weak);
 }
 
 /* The first device of a kind, with the names of those that are like it. */
-static void coverage_put_kind(FILE *out, const json_t *rows, size_t first)
+static void coverage_put_kind(FILE *out, const struct doctor_answer *doctor, size_t first)
 {
-	const json_t *row = json_array_get(rows, first), *other;
-	size_t i;
-	fprintf(out, "COVERAGE     %s", text_of(row, "device"));
-	json_array_foreach (rows, i, other)
-		if (i > first && coverage_same(row, other))
-			fprintf(out, ", %s", text_of(other, "device"));
-	const size_t blind = json_array_size(json_object_get(row, "blind"));
-	const size_t seen = json_array_size(json_object_get(row, "sees")) +
-		json_array_size(json_object_get(row, "weak"));
-	if (!json_is_true(json_object_get(row, "delivers"))) {
+	const struct coverage_row *row = &doctor->coverage[first];
+	fprintf(out, "COVERAGE     %s", row->device);
+	for (size_t i = first + 1; i < doctor->n_coverage; i++)
+		if (coverage_same(row, &doctor->coverage[i]))
+			fprintf(out, ", %s", doctor->coverage[i].device);
+	if (!row->delivers) {
 		fputs(": unknown, nothing was delivered lately\n", out);
 		return;
 	}
-	fprintf(out, ": shows %zu of %zu causes\n", seen, seen + blind);
-	coverage_put(out, "blind:", json_object_get(row, "blind"));
-	coverage_put(out, "unsure:", json_object_get(row, "weak"));
+	const size_t seen = row->n_sees + row->n_weak;
+	fprintf(out, ": shows %zu of %zu causes\n", seen, seen + row->n_blind);
+	coverage_put(out, "blind:", row->blind, row->n_blind);
+	coverage_put(out, "unsure:", row->weak, row->n_weak);
 }
 
-static void doctor_put_coverage(FILE *out, const json_t *rows)
+static void doctor_put_coverage(FILE *out, const struct doctor_answer *doctor)
 {
-	const json_t *row, *before;
-	size_t i, k;
-	json_array_foreach (rows, i, row) {
+	for (size_t i = 0; i < doctor->n_coverage; i++) {
 		bool told = false;
-		json_array_foreach (rows, k, before)
-			told = told || (k < i && coverage_same(before, row));
+		for (size_t k = 0; k < i; k++)
+			told = told || coverage_same(&doctor->coverage[k], &doctor->coverage[i]);
 		if (!told)
-			coverage_put_kind(out, rows, i);
+			coverage_put_kind(out, doctor, i);
 	}
-	if (json_array_size(rows) > 0)
+	if (doctor->n_coverage > 0)
 		fputc('\n', out);
 }
 
 /* The past: what the agent said of itself then is not kept. */
-static void doctor_put_past(FILE *out, const json_t *doc)
+static void doctor_put_past(FILE *out, const struct doctor_answer *doctor)
 {
 	rw_cleanup(str_done) struct str age = {0};
-	agent_state_text(json_object_get(doc, "agent"), &age);
+	agent_state_text(&doctor->agent, &age);
 	fprintf(out,
 		"As of %s, %s. What the agent says of itself, and what is to\n"
 		"be done, is known for the present only.\n\n",
-		when_text(text_of(doc, "time")).s, age.s);
+		when_text(text_of(doctor->doc, "time")).s, age.s);
 }
 
-static void doctor_put_todo(FILE *out, const json_t *todo, bool color)
+static void doctor_put_todo(FILE *out, const struct doctor_answer *doctor, bool color)
 {
-	const json_t *row;
-	size_t i;
-	if (json_array_size(todo) == 0) {
+	if (doctor->n_todo == 0) {
 		fputs("\nAll good: nothing to do.\n", out);
 		return;
 	}
 	fputs("\nTO DO\n", out);
-	json_array_foreach (todo, i, row) {
+	for (size_t i = 0; i < doctor->n_todo; i++) {
+		const struct store_alarm *row = &doctor->todo[i];
 		const char *severity = "WARNING", *on = "\033[33m";
-		if (str_eq(text_of(row, "severity"), "critical")) {
+		if (str_eq(row->severity, "critical")) {
 			severity = "CRITICAL";
 			on = "\033[31m";
 		}
 		fprintf(out, "%s%-8s%s  %s: %s\n          -> %s\n", str_if(color, on), severity,
-			str_if(color, "\033[0m"), text_of(row, "subject"), text_of(row, "what"),
-			text_of(row, "do"));
+			str_if(color, "\033[0m"), text_or_dash(row->subject),
+			text_or_dash(row->what), text_or_dash(row->remedy));
 	}
 }
 
 /* How far behind the present the fabric is judged; nothing where another process judges. */
-static void doctor_put_judge(FILE *out, const json_t *judge)
+static void doctor_put_judge(FILE *out, const struct doctor_judge *judge)
 {
-	char behind[32];
-	const json_t *behind_s = json_object_get(judge, "behind_s");
+	char behind[32], until[WALL_TEXT_MAX];
 	if (!judge)
 		return;
-	if (!json_is_number(behind_s))
+	if (isnan(judge->behind_s))
 		fputs("JUDGE        has judged nothing yet\n", out);
 	else
 		fprintf(out, "JUDGE        judged up to %s, %s ago\n",
-			when_text(text_of(judge, "until")).s,
-			duration_format(behind, sizeof(behind),
-				(int64_t)(json_number_value(behind_s) * 1e9)));
+			wall_text(until, judge->until, 0),
+			duration_format(behind, sizeof(behind), (int64_t)(judge->behind_s * 1e9)));
 }
 
 static void cmd_doctor_print_text(
-	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
+	FILE *out, const void *answer, const struct view *layout, bool color, bool header)
 {
-	const bool past = json_is_true(json_object_get(json_object_get(doc, "agent"), "past"));
+	const struct doctor_answer *doctor = answer;
+	const json_t *doc = doctor->doc;
+	const bool past = doctor->agent.past;
 	if (past)
-		doctor_put_past(out, doc);
-	text_put_table(out, doc, &target_view, color, header);
+		doctor_put_past(out, doctor);
+	answer_print(out, NULL, doctor, &target_view, FORMAT_TABLE, header, color);
 	fputc('\n', out);
-	if (json_array_size(json_object_get(doc, "captures")) > 0) {
-		text_put_table(out, doc, &capture_view, color, header);
+	if (doctor->n_captures > 0) {
+		answer_print(out, NULL, doctor, &capture_view, FORMAT_TABLE, header, color);
 		fputc('\n', out);
 	}
-	class_worlds_print(out, json_object_get(doc, "classes"));
-	if (json_array_size(json_object_get(doc, "classes")) > 0)
+	class_worlds_print(out, doctor->classes, doctor->n_classes);
+	if (doctor->n_classes > 0)
 		fputc('\n', out);
-	doctor_put_coverage(out, json_object_get(doc, "coverage"));
+	doctor_put_coverage(out, doctor);
 	if (json_array_size(json_object_get(doc, "job_files")) > 0) {
 		text_put_table(out, doc, &job_file_view, color, header);
 		fputc('\n', out);
 	}
 	if (json_array_size(json_object_get(doc, "agents")) > 0) {
 		text_put_table(out, doc, &agent_view, color, header);
-		doctor_put_judge(out, json_object_get(doc, "judge"));
+		doctor_put_judge(out, doctor->judge);
 		fputc('\n', out);
 	}
-	doctor_put_quality(out, json_object_get(doc, "data_quality"));
-	doctor_put_traps(out, json_object_get(doc, "traps"));
-	doctor_put_store(out, json_object_get(doc, "store"));
-	doctor_put_process(out, json_object_get(doc, "process"));
+	doctor_put_quality(out, &doctor->data_quality);
+	doctor_put_traps(out, doctor->traps);
+	doctor_put_store(out, &doctor->store);
+	doctor_put_process(out, &doctor->process);
 	if (!past)
-		doctor_put_todo(out, json_object_get(doc, "todo"), color);
+		doctor_put_todo(out, doctor, color);
 }
 
 static const struct view view = {
 	.title = "Collection",
-	.rows = "targets",
-	.columns = csv_columns,
-	.n_columns = rw_countof(csv_columns),
-	.text = cmd_doctor_print_text,
+	.table = &csv_table,
+	.table_rows = doctor_targets_of,
+	.answer_text = cmd_doctor_print_text,
 	.empty = "no targets",
 };
 
+static int cmd_doctor_read(struct client *client, struct arena *a, void *ret, struct err *e)
+{
+	return doctor_read(client, a, ret, e);
+}
+
+static json_t *cmd_doctor_json(const void *answer)
+{
+	return ((const struct doctor_answer *)answer)->doc;
+}
+
+static int cmd_doctor_code(const void *answer)
+{
+	return ((const struct doctor_answer *)answer)->n_todo > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
 static int cmd_doctor_run(struct command_args *args)
 {
-	json_t *doc;
-	int code = command_answer(args, doctor_document, &view, &doc);
-	if (code == EXIT_OK && json_array_size(json_object_get(doc, "todo")) > 0)
-		code = EXIT_FAILED;
-	json_decref(doc);
-	return code;
+	static const struct command_told told = {
+		sizeof(struct doctor_answer), cmd_doctor_read, cmd_doctor_json, cmd_doctor_code};
+	return command_tell(args, &told, &view);
 }
 
 const struct command command_doctor = {

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/reports/ecmp_document.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "agent/answers/served/ecmp_document.h"
 #include "config/config.h"
 
 #define DEFAULT_SPAN_NS (15 * 60 * NS_PER_S)
@@ -34,13 +34,12 @@ static int cmd_ecmp_show(struct client *client, const struct command_args *args,
 	const struct ecmp_form *form, const struct report_ask *ask)
 {
 	struct err e = {0};
-	json_t *doc = NULL;
-	int rc = ecmp_document(client, form, ask, &doc, &e);
+	rw_cleanup(report_result_done) struct report_result result = {0};
+	int rc = ecmp_answer(client, form, ask, &result, &e);
 	if (rc < 0)
 		return cmd_ecmp_failed(rc, &e);
-	rc = report_print(stdout, doc, form->view, args->g->format, !args->g->no_header,
-		args->g->color == COLOR_ALWAYS);
-	json_decref(doc);
+	rc = answer_print(stdout, result.doc, result.answer, form->view, args->g->format,
+		!args->g->no_header, args->g->color == COLOR_ALWAYS);
 	if (rc < 0)
 		return EXIT_FAILED;
 	return EXIT_OK;

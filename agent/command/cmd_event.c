@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/client/direct.h"
+#include "agent/answers/alerts/alert_views.h"
+#include "agent/client/client.h"
 #include "agent/client/known_names.h"
-#include "agent/incident/change.h"
-#include "agent/reports/alert_views.h"
+#include "agent/incident/silence.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "db/store/store.h"
 
 static const struct command_option options[] = {

@@ -1,8 +1,8 @@
 /* cmd_help - "rocewatch help": the same pages as --help, and topics. */
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/command/cli_help.h"
 #include "agent/command/command.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/import/import_host.h"
 
 enum { FILES_MOST = 4096 };

@@ -6,19 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/client/direct.h"
+#include "agent/answers/incident/incident_burst.h"
+#include "agent/answers/incident/incident_read.h"
+#include "agent/answers/incident/incident_view.h"
+#include "agent/client/client.h"
 #include "agent/history/case_export.h"
-#include "agent/reports/incident_burst.h"
-#include "agent/reports/incident_read.h"
-#include "agent/reports/incident_view.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
-#include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
-#include "agent/daemon/pipeline.h"
+#include "agent/judge/pipeline.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

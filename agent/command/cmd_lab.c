@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static const struct command_option options[] = {
 	{"dir", 0, "DIR", "directory of the live lab (default: /tmp/rocewatch-lab-UID)"},

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/surface/mcp.h"
-#include "agent/surface/web_answer.h"
+#include "agent/mcp/mcp.h"
+#include "agent/web/web_documents.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 
 /* What has been read of standard input and not been answered. */
 struct mcp_input {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/surface/metrics.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "agent/exporter/metrics.h"
 
 #define SPAN_NS (15 * 60 * NS_PER_S)
 enum { TOP_MAX = 10000 };

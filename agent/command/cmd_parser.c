@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/daemon/parser_child.h"
+#include "agent/jail/parser_child.h"
 
 static int cmd_parser_run(struct command_args *args)
 {

@@ -3,9 +3,9 @@
  */
 #include "agent/command/command.h"
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/reports/pause_views.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "agent/answers/pause/pause_views.h"
 
 static const struct command_option options[] = {
 	{"priority", 0, "N", "only this priority"},

@@ -1,6 +1,6 @@
 /*
- * cmd_query - "rocewatch query": history as rows (agent/reports/query), the list of metrics, and
- * SQL on the documented views.
+ * cmd_query - "rocewatch query": history as rows (agent/answers/query/query), the list of metrics,
+ * and SQL on the documented views.
  */
 #include "agent/command/command.h"
 
@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/reports/query.h"
-#include "agent/reports/query_sql.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "agent/answers/query/query.h"
+#include "agent/answers/query/query_sql.h"
 #include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)

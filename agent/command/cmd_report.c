@@ -8,16 +8,16 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/check/check.h"
 #include "agent/command/command.h"
 #include "agent/document/file_write.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"
 #include "agent/reports/report_compare.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/report_news.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/common/report_news.h"
 
 static const struct command_option options[] = {
 	{"check", 0, NULL,
@@ -162,7 +162,7 @@ static int report_check(const struct report_call *call, const struct client *cli
 
 struct report_page {
 	const struct report_call *call;
-	const json_t *doc;
+	const struct report_result *result;
 	bool color;
 };
 
@@ -170,14 +170,14 @@ static int report_print_page(FILE *out, void *arg)
 {
 	const struct report_page *page = arg;
 	const struct globals *globals = page->call->globals;
-	return report_print(out, page->doc, page->call->report->view, globals->format,
-		!globals->no_header, page->color);
+	return answer_print(out, page->result->doc, page->result->answer, page->call->report->view,
+		globals->format, !globals->no_header, page->color);
 }
 
-static int report_write(const struct report_call *call, const json_t *doc)
+static int report_write(const struct report_call *call, const struct report_result *result)
 {
 	struct err e = {0};
-	struct report_page page = {.call = call, .doc = doc};
+	struct report_page page = {.call = call, .result = result};
 	if (!call->out) {
 		page.color = call->globals->color == COLOR_ALWAYS;
 		return report_print_page(stdout, &page);
@@ -207,7 +207,7 @@ static int report_run(const struct report_call *call)
 	int code = EXIT_OK;
 	if (call->check)
 		code = report_check(call, &client, &result);
-	if (!report_is_quiet(call, result.doc) && report_write(call, result.doc) < 0)
+	if (!report_is_quiet(call, result.doc) && report_write(call, &result) < 0)
 		code = report_exit(call, EXIT_FAILED);
 	report_result_done(&result);
 	client_done(&client);

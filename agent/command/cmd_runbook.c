@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/incident_read.h"
-#include "agent/surface/runbook.h"
-#include "agent/surface/web_files.h"
+#include "agent/web/runbook.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "db/model/cause.h"
 
 /* An incident is found whenever it was; a range must be named all the same. */

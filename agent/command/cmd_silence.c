@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "agent/answers/alerts/alert_views.h"
+#include "agent/client/client.h"
 #include "agent/client/known_names.h"
-#include "agent/client/direct.h"
 #include "agent/incident/silence.h"
-#include "agent/reports/alert_views.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 
 static const struct command_option options[] = {
 	{"device", 0, "GLOB", "incidents of these devices"},

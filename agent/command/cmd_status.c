@@ -1,144 +1,146 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/command/command.h"
-#include "agent/document/quantity.h"
-#include "agent/reports/agent_state.h"
-#include "agent/reports/status.h"
-#include "agent/reports/store_facts.h"
-#include "agent/reports/text.h"
+#include <inttypes.h>
 
-static const struct column device_columns[] = {
-	{"name", "NAME", COL_TEXT, false},
-	{"protocol", "PROTOCOL", COL_TEXT, false},
-	{"status", "STATUS", COL_TEXT, false},
-	{"age_s", "AGE", COL_DURATION_S, true},
-	{"poll_p50_s", "POLL P50", COL_DURATION_S, true},
-	{"poll_p95_s", "P95", COL_DURATION_S, true},
-	{"polls", "POLLS", COL_INT, true},
-	{"timeouts", "TIMEOUTS", COL_INT, true},
-	{"errors", "ERRORS", COL_INT, true},
-	{"reason", "REASON", COL_TEXT, false},
-};
-static const struct column csv_columns[] = {
-	{"name"},
-	{"up"},
-	{"status"},
-	{"reason"},
-	{"age_s"},
-	{"protocol"},
-	{"address"},
-	{"state"},
-	{"interval_s"},
-	{"poll_p50_s"},
-	{"poll_p95_s"},
-	{"polls"},
-	{"timeouts"},
-	{"errors"},
-	{"device"},
-	{"port"},
-};
-static const struct column incident_columns[] = {
-	{"id", "INCIDENT", COL_TEXT, false},
-	{"severity", "SEVERITY", COL_TEXT, false},
-	{"state", "STATE", COL_TEXT, false},
-	{"opened", "OPENED", COL_TIME, false},
-	{"cause", "CAUSE", COL_TEXT, false},
-	{"summary", "SUMMARY", COL_TEXT, false},
-};
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "agent/command/command.h"
+#include "agent/answers/status/status.h"
+#include "agent/answers/common/text.h"
+
+#define SHAPE struct status_device
+static const struct shown device_columns[] = {COLUMN(name, "NAME"), COLUMN(protocol, "PROTOCOL"),
+	COLUMN(status, "STATUS"), COLUMN(age_s, "AGE"), COLUMN(poll_p50_s, "POLL P50"),
+	COLUMN(poll_p95_s, "P95"), COLUMN(polls, "POLLS"), COLUMN(timeouts, "TIMEOUTS"),
+	COLUMN(errors, "ERRORS"), COLUMN(reason, "REASON")};
+static const struct shown csv_columns[] = {PLAIN(name), PLAIN(up), PLAIN(status), PLAIN(reason),
+	PLAIN(age_s), PLAIN(protocol), PLAIN(address), PLAIN(state), PLAIN(interval_s),
+	PLAIN(poll_p50_s), PLAIN(poll_p95_s), PLAIN(polls), PLAIN(timeouts), PLAIN(errors),
+	PLAIN(device), PLAIN(port)};
+#undef SHAPE
+#define SHAPE struct open_incident
+static const struct shown incident_columns[] = {COLUMN(id, "INCIDENT"),
+	COLUMN(severity, "SEVERITY"), COLUMN(state, "STATE"), COLUMN(opened, "OPENED"),
+	COLUMN(cause, "CAUSE"), COLUMN(summary, "SUMMARY")};
+#undef SHAPE
+static const struct shape_table device_table = {
+	&status_device_shape, device_columns, rw_countof(device_columns)};
+static const struct shape_table csv_table = {
+	&status_device_shape, csv_columns, rw_countof(csv_columns)};
+static const struct shape_table incident_table = {
+	&open_incident_shape, incident_columns, rw_countof(incident_columns)};
+
+static const void *status_devices(const void *answer, size_t *ret_n)
+{
+	const struct status_answer *status = answer;
+	*ret_n = status->n_devices;
+	return status->devices;
+}
+
+static const void *status_incidents(const void *answer, size_t *ret_n)
+{
+	const struct status_answer *status = answer;
+	*ret_n = status->n_incidents;
+	return status->incidents;
+}
+
 static const struct view device_view = {
-	.rows = "devices",
-	.columns = device_columns,
-	.n_columns = rw_countof(device_columns),
-	.empty = "no devices",
-};
+	.table = &device_table, .table_rows = status_devices, .empty = "no devices"};
 static const struct view incident_view = {
-	.rows = "incidents",
-	.columns = incident_columns,
-	.n_columns = rw_countof(incident_columns),
-	.empty = "no open incidents",
-};
+	.table = &incident_table, .table_rows = status_incidents, .empty = "no open incidents"};
 
 /* The file on disk is not the configuration in force. */
-static void status_put_refused(FILE *out, const json_t *refused)
+static void status_put_refused(FILE *out, const struct agent_refused *refused)
 {
-	if (!json_is_object(refused))
+	char when[WALL_TEXT_MAX];
+	if (!refused)
 		return;
-	fprintf(out, "CONFIGURATION REFUSED at %s: ", when_text(text_of(refused, "t")).s);
-	text_put(out, text_of(refused, "text"));
+	fprintf(out, "CONFIGURATION REFUSED at %s: ", wall_text(when, refused->t, 0));
+	text_put(out, text_or_dash(refused->text));
 	fputc('\n', out);
 }
 
 /* What the store cannot do, and a line for each system to which it sends. */
-static void status_put_store_facts(FILE *out, const json_t *doc)
+static void status_put_store_facts(FILE *out, const struct status_answer *status)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "alarms"), i, row) {
+	for (size_t i = 0; i < status->n_alarms; i++) {
+		const struct store_alarm *alarm = &status->alarms[i];
 		rw_cleanup(str_done) struct str line = {0};
-		const bool critical = str_eq(text_of(row, "severity"), "critical");
-		str_addf(&line, "%s %s: ", critical ? "CRITICAL" : "WARNING",
-			text_of(row, "subject"));
-		str_addf(&line, "%s -> %s", text_of(row, "what"), text_of(row, "do"));
+		const bool critical = str_eq(alarm->severity, "critical");
+		str_addf(&line, "%s %s: ", critical ? "CRITICAL" : "WARNING", alarm->subject);
+		str_addf(&line, "%s -> %s", alarm->what, alarm->remedy);
 		text_put(out, line.s);
 		fputc('\n', out);
 	}
-	json_array_foreach (json_object_get(doc, "ship"), i, row) {
+	for (size_t i = 0; i < status->n_ship; i++) {
 		rw_cleanup(str_done) struct str line = {0};
-		str_addf(&line, "ship %s: ", text_of(row, "name"));
-		ship_fact_text(row, &line);
+		str_addf(&line, "ship %s: ", status->ship[i].name);
+		ship_fact_text(&status->ship[i], &line);
 		text_put(out, line.s);
 		fputc('\n', out);
 	}
 }
 
-static void status_put_head(FILE *out, const json_t *doc)
+static void status_put_head(FILE *out, const struct status_answer *status)
 {
-	const json_t *quality = json_object_get(doc, "data_quality");
+	const struct status_quality *quality = &status->data_quality;
 	rw_cleanup(str_done) struct str agent = {0};
-	agent_state_text(json_object_get(doc, "agent"), &agent);
-	long long captures_up = text_count(quality, "captures_up");
-	long long captures = captures_up + text_count(quality, "captures_down") +
-		text_count(quality, "captures_unknown");
-	fprintf(out, "%s   %s   %s\n", text_of(doc, "fabric"), when_text(text_of(doc, "time")).s,
-		agent.s);
-	fprintf(out, "up %lld   down %lld   unknown %lld   ", text_count(quality, "up"),
-		text_count(quality, "down"), text_count(quality, "unknown"));
+	char when[WALL_TEXT_MAX];
+	agent_state_text(&status->agent, &agent);
+	const uint64_t captures =
+		quality->captures_up + quality->captures_down + quality->captures_unknown;
+	fprintf(out, "%s   %s   %s\n", text_or_dash(status->fabric),
+		wall_text(when, status->time, 0), agent.s);
+	fprintf(out, "up %" PRIu64 "   down %" PRIu64 "   unknown %" PRIu64 "   ", quality->up,
+		quality->down, quality->unknown);
 	if (captures > 0)
-		fprintf(out, "captures %lld/%lld up   ", captures_up, captures);
-	if (json_is_null(json_object_get(doc, "open_incidents")))
+		fprintf(out, "captures %" PRIu64 "/%" PRIu64 " up   ", quality->captures_up,
+			captures);
+	if (status->open_incidents == COUNT_UNKNOWN)
 		fputs("incidents: in the judge's database\n", out);
 	else
-		fprintf(out, "open incidents %lld\n", text_count(doc, "open_incidents"));
-	status_put_refused(out, json_object_get(json_object_get(doc, "agent"), "reload_refused"));
-	status_put_store_facts(out, doc);
+		fprintf(out, "open incidents %" PRIu64 "\n", status->open_incidents);
+	status_put_refused(out, status->agent.reload_refused);
+	status_put_store_facts(out, status);
 	fputc('\n', out);
 }
 
 static void cmd_status_print_text(
-	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
+	FILE *out, const void *answer, const struct view *layout, bool color, bool header)
 {
+	const struct status_answer *status = answer;
 	if (header)
-		status_put_head(out, doc);
-	text_put_table(out, doc, &device_view, color, header);
-	if (text_count(doc, "open_incidents") > 0) {
+		status_put_head(out, status);
+	answer_print(out, NULL, status, &device_view, FORMAT_TABLE, header, color);
+	if (status->open_incidents != COUNT_UNKNOWN && status->open_incidents > 0) {
 		fputc('\n', out);
-		text_put_table(out, doc, &incident_view, color, header);
+		answer_print(out, NULL, status, &incident_view, FORMAT_TABLE, header, color);
 	}
 }
 
 static const struct view view = {
 	.title = "Fabric status",
-	.rows = "devices",
-	.columns = csv_columns,
-	.n_columns = rw_countof(csv_columns),
-	.text = cmd_status_print_text,
+	.table = &csv_table,
+	.table_rows = status_devices,
+	.answer_text = cmd_status_print_text,
 	.empty = "no devices",
 };
 
+static int cmd_status_read(struct client *client, struct arena *a, void *ret, struct err *e)
+{
+	return status_read(client, a, ret, e);
+}
+
+static json_t *cmd_status_json(const void *answer)
+{
+	return shape_json(&status_answer_shape, answer);
+}
+
 static int cmd_status_run(struct command_args *args)
 {
-	return command_answer(args, status_document, &view, NULL);
+	static const struct command_told told = {
+		sizeof(struct status_answer), cmd_status_read, cmd_status_json, NULL};
+	return command_tell(args, &told, &view);
 }
 
 const struct command command_status = {

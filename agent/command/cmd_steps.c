@@ -1,10 +1,12 @@
 /* cmd_steps - "rocewatch steps": the training rhythm of each job. */
 #include <errno.h>
 
-#include "agent/base/clock.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "agent/command/command.h"
-#include "agent/reports/steps_document.h"
-#include "agent/reports/steps_views.h"
+#include "agent/answers/steps/steps_document.h"
+#include "agent/answers/steps/steps_views.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
 
@@ -27,15 +29,17 @@ static int cmd_steps_run(struct command_args *args)
 {
 	struct err e = {0};
 	struct client client;
-	json_t *doc = NULL;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct steps_answer steps;
 	int rc = command_open(&client, args->g, DEFAULT_SPAN_NS, &e);
 	if (rc < 0)
 		return cmd_steps_failed(rc, &e);
-	rc = steps_document(&client, command_opt(&command_steps, args, "job"), &doc, &e);
+	rc = steps_read(&client, command_opt(&command_steps, args, "job"), a, &steps, &e);
 	client_done(&client);
 	if (rc < 0)
 		return cmd_steps_failed(rc, &e);
-	rc = report_print(stdout, doc, &steps_view, args->g->format, !args->g->no_header,
+	json_t *doc = shape_json(&steps_answer_shape, &steps);
+	rc = answer_print(stdout, doc, &steps, &steps_view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	if (rc < 0)

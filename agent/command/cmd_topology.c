@@ -1,8 +1,8 @@
 /* topology - the graph: found by asking the switches (LLDP), shown, and audited. */
 #include "agent/command/command.h"
+#include "agent/document/file_write.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
-#include "agent/document/file_write.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/arena.h"
+#include "agent/answers/topology/topology_document.h"
 #include "agent/document/json_print.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
-#include "agent/jobs/slurm_topology.h"
-#include "agent/reports/topology_document.h"
+#include "agent/jobs/slurm.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "collectors/gnmi/gnmi.h"
 #include "collectors/snmp/snmp.h"
 #include "config/config.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_watch - "rocewatch watch": the live screen (agent/surface/screen_run) in a terminal; a frame
+ * cmd_watch - "rocewatch watch": the live screen (agent/screen/screen_run) in a terminal; a frame
  * as text or as a document with --once, and one after the other into a pipe.
  */
 #include <errno.h>
@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "agent/answers/watch/watch_frame.h"
+#include "agent/answers/watch/watch_now.h"
 #include "agent/command/command.h"
-#include "agent/reports/watch_frame.h"
-#include "agent/surface/screen_print.h"
-#include "agent/surface/screen_run.h"
+#include "agent/screen/screen_run.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 
 #define INTERVAL_NS (2 * NS_PER_S)
 #define INTERVAL_MIN_NS (200 * NS_PER_MS)
@@ -42,19 +44,22 @@ static int watch_print(const struct globals *globals, bool first)
 {
 	struct err e = {0};
 	struct client client;
-	json_t *doc = NULL;
-	int r = client_open(&client, globals, SPAN_NS, &e);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct watch_answer frame;
+	struct watch_now now;
+	int r = client_open(&client, globals, SPAN_NS, &e), read = 0;
 	if (r == 0) {
 		if (first)
 			command_warn(&client, globals);
-		doc = watch_frame(&client, &e);
+		read = watch_read(&client, &now, a, &frame, &e);
 		client_done(&client);
 	}
-	if (!doc) {
+	if (r < 0 || read < 0) {
 		err_print(stderr, &e);
 		return r < 0 ? watch_exit(r) : EXIT_FAILED;
 	}
-	r = report_print(stdout, doc, &watch_view, globals->format, !globals->no_header,
+	json_t *doc = watch_json(&frame);
+	r = answer_print(stdout, doc, &frame, &watch_view, globals->format, !globals->no_header,
 		globals->color == COLOR_ALWAYS);
 	json_decref(doc);
 	if (fflush(stdout) != 0 || r < 0)

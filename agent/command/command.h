@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/client/client.h"
 #include "agent/document/example.h"
 #include "agent/document/writer.h"
@@ -115,7 +115,7 @@ int cli_run(int argc, char **argv, const struct command *const *table);
 /* cli_check - the same without running: 0, or the exit code of the usage error that it printed. */
 int cli_check(int argc, char **argv, const struct command *const *table);
 
-/* ---- the rows (agent/command/command_rows.c) ----------------------------- */
+/* ---- the rows (agent/command/command_run.c) ----------------------------- */
 
 /* command_sub - row @i of the command; false behind the last. */
 bool command_sub(const struct command *command, size_t i, struct subcommand *ret);
@@ -153,13 +153,20 @@ int command_open(struct client *client, const struct globals *globals, int64_t d
 /* command_warn - only that line, where there is one. */
 void command_warn(const struct client *client, const struct globals *globals);
 
-/*
- * command_answer - a reading command without arguments: opens the database over the last 15 min,
- * makes the document and prints it. Returns the exit code; @ret_doc (may be NULL) gets the
- * document, NULL when there is none; the caller drops it.
- */
-int command_answer(struct command_args *args, json_t *(*make)(struct client *client, struct err *e),
-	const struct view *view, json_t **ret_doc);
+/* What a command tells, as a struct. */
+struct arena;
+struct command_told {
+	size_t size; /* of the struct */
+	/* Fills it; what it points to lies in @a. 0, or negative errno with @e. */
+	int (*read)(struct client *client, struct arena *a, void *ret, struct err *e);
+	json_t *(*json)(const void *answer); /* the caller owns it */
+	/* The exit code; NULL: EXIT_OK. */
+	int (*code)(const void *answer);
+};
+/* command_tell - reads @told and prints it with @view. Returns the exit code. */
+int command_tell(
+	struct command_args *args, const struct command_told *told, const struct view *view);
+
 /*
  * command_document - the served document at @path, asked with the command's options; @word (may be
  * NULL) is the value of its parameter @param. 0 with a new reference in *@ret, or a negative errno
@@ -183,7 +190,7 @@ int command_served(const struct command_args *args, const char *path, const char
 /* command_act - the row's act() with the database open. Returns the exit code. */
 int command_act(struct command_args *args);
 
-/* ---- mistakes (agent/command/command_usage.c) ---------------------------- */
+/* ---- mistakes (agent/command/command_run.c) ---------------------------- */
 
 /* usage_begin - what the next mistakes are about: the command as it is used, and the name of its
  * subcommand; both may be NULL. */

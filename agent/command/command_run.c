@@ -3,16 +3,182 @@
  * run in one place, and a document is opened, made and printed in one.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "agent/answers/common/served.h"
 #include "agent/command/command.h"
 #include "agent/document/json_print.h"
-#include "agent/reports/served.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/text_clean.h"
+
+/* ---- command_rows ---------------------------------------------------------- */
+
+/* command_rows - what the rows of commands and subcommands say. */
+
+bool command_sub(const struct command *command, size_t i, struct subcommand *ret)
+{
+	if (command->sub_at)
+		return command->sub_at(i, ret);
+	if (!command->subs || !command->subs[i].name)
+		return false;
+	*ret = command->subs[i];
+	return true;
+}
+
+bool command_sub_named(const struct command *command, const char *name, struct subcommand *ret)
+{
+	for (size_t i = 0; command_sub(command, i, ret); i++)
+		if (str_eq(ret->name, name))
+			return true;
+	return false;
+}
+
+bool command_has_subs(const struct command *command)
+{
+	struct subcommand row;
+	return command_sub(command, 0, &row);
+}
+
+void command_self(const struct command *command, struct subcommand *ret)
+{
+	*ret = (struct subcommand){.args = command->args,
+		.summary = command->summary,
+		.help = command->help,
+		.takes = command->takes,
+		.formats = command->formats,
+		.other_format = command->other_format,
+		.examples = {command->examples[0], command->examples[1]},
+		.run = command->run};
+}
+
+/* @words, with blanks between them, has @word. */
+static bool rows_have_word(const char *words, const char *word)
+{
+	const size_t n = strlen(word);
+	const char *at = str_or(words, "");
+	while (*at) {
+		const size_t length = strcspn(at, " ");
+		if (length == n && strncmp(at, word, n) == 0)
+			return true;
+		at += length;
+		at += strspn(at, " ");
+	}
+	return false;
+}
+
+bool command_takes_option(
+	const struct command *command, const struct subcommand *sub, const char *option)
+{
+	if (!sub->name)
+		return true;
+	return rows_have_word(sub->options, option) || rows_have_word(command->common, option);
+}
+
+bool command_shows_option(const struct command *command, const struct subcommand *sub,
+	const struct command_option *option)
+{
+	if (option->only && !str_eq(option->only, sub->name))
+		return false;
+	return command_takes_option(command, sub, option->name);
+}
+
+void command_words_of(const struct subcommand *sub, int *ret_least, int *ret_most)
+{
+	const char *at = str_or(sub->args, "");
+	*ret_least = 0;
+	*ret_most = 0;
+	while (*at) {
+		const size_t n = strcspn(at, " ");
+		const bool many = memmem(at, n, "...", 3) != NULL;
+		*ret_least += *at != '[';
+		if (many)
+			*ret_most = INT_MAX;
+		else if (*ret_most < INT_MAX)
+			*ret_most += 1;
+		at += n;
+		at += strspn(at, " ");
+	}
+}
+
+/* ---- command_usage --------------------------------------------------------- */
+
+/*
+ * command_usage - how mistakes on the command line are told: what is wrong, which value, what was
+ * expected, and where help is. Of a check they are UNKNOWN, with a line on stdout, because that is
+ * what a monitoring system shows.
+ */
+
+/* One command line is read at a time. */
+static struct {
+	const struct command *command;
+	const char *sub;
+} usage;
+
+void usage_begin(const struct command *command, const char *sub)
+{
+	usage.command = command;
+	usage.sub = sub;
+}
+
+int usage_exit_of(const struct command *command)
+{
+	if (command && usage.command && str_eq(command->name, usage.command->name))
+		command = usage.command;
+	if (command && command->usage_exit)
+		return command->usage_exit;
+	return EXIT_USAGE;
+}
+
+int usage_error(const struct command *command, const char *fmt, ...)
+{
+	rw_cleanup(str_done) struct str name = {0};
+	char text[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	text_clean(text, sizeof(text), text, strlen(text)); /* it quotes what was typed or pasted */
+	str_add(&name, "rocewatch");
+	if (command)
+		str_addf(&name, " %s", command->name);
+	if (command && usage.sub)
+		str_addf(&name, " %s", usage.sub);
+	if (usage_exit_of(command) == USAGE_EXIT_CHECK) {
+		printf("CHECK UNKNOWN - %s\n", text);
+		fflush(stdout);
+	}
+	fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.s, text, name.s);
+	return usage_exit_of(command);
+}
+
+int usage_unknown(const struct command *command, const char *kind, const char *word,
+	const char *const *names, size_t n)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			str_add(&all, i + 1 < n ? ", " : " or ");
+		str_add(&all, names[i]);
+	}
+	const char *near = str_nearest(word, names, n);
+	if (near)
+		str_addf(&all, "; did you mean '%s'?", near);
+	return usage_error(command, "unknown %s '%.64s'; expected %s", kind, word, all.s);
+}
+
+int usage_extra(const struct command *command, const char *word)
+{
+	return usage_error(command, "unexpected argument '%.64s'", word);
+}
+
+/* ---- command_run ----------------------------------------------------------- */
 
 /* Prints the error and says which exit code it is. */
 static int command_failed(const struct command_args *args, int r, const struct err *e)
@@ -134,28 +300,25 @@ int command_said(const struct command_args *args, json_t *doc, struct err *e, co
 	return err_set(e, -EIO, "the result could not be written");
 }
 
-int command_answer(struct command_args *args, json_t *(*make)(struct client *client, struct err *e),
-	const struct view *view, json_t **ret_doc)
+int command_tell(
+	struct command_args *args, const struct command_told *told, const struct view *view)
 {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	void *answer = arena_alloc(a, told->size);
 	struct client client;
 	struct err e = {0};
-
-	if (ret_doc)
-		*ret_doc = NULL;
 	int r = command_open(&client, args->g, 15 * 60 * NS_PER_S, &e);
 	if (r < 0)
 		return command_failed(args, r, &e);
-	json_t *doc = make(&client, &e);
+	r = told->read(&client, a, answer, &e);
 	client_done(&client);
-	if (!doc)
+	if (r < 0)
 		return command_failed(args, -EIO, &e);
-	r = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+	json_t *doc = told->json(answer);
+	r = answer_print(stdout, doc, answer, view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
-	if (ret_doc)
-		*ret_doc = doc;
-	else
-		json_decref(doc);
+	json_decref(doc);
 	if (r < 0)
 		return EXIT_FAILED;
-	return EXIT_OK;
+	return told->code ? told->code(answer) : EXIT_OK;
 }

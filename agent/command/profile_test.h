@@ -1,7 +1,7 @@
 /*
  * profile_test - "profile test": asks one device what its profile promises and reports column by
  * column what came. profile_test.c decides what to ask and prints; one file per protocol asks
- * (profile_test_snmp.c, profile_test_gnmi.c).
+ * (profile_test.c, profile_test.c).
  */
 #ifndef RW_COMMAND_PROFILE_TEST_H
 #define RW_COMMAND_PROFILE_TEST_H
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/err.h"
 #include "agent/command/command.h"
-#include "db/model/sample.h"
+#include "base/err.h"
+#include "db/model/metric.h"
 
 struct config;
 struct config_device;

@@ -2,53 +2,315 @@
  * the loop and all that runs on it; every function runs on the loop thread. */
 #include "agent/daemon/agent.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/alert/alert.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/curl_io.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/outside.h"
-#include "agent/base/str.h"
-#include "agent/client/canary.h"
 #include "agent/client/control.h"
+#include "agent/client/peek.h"
 #include "agent/daemon/agent_state.h"
-#include "agent/daemon/alert_agent.h"
-#include "agent/daemon/discovery.h"
-#include "agent/daemon/health.h"
-#include "agent/daemon/late_store.h"
-#include "agent/daemon/life.h"
 #include "agent/daemon/job_watch.h"
 #include "agent/daemon/judge.h"
+#include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
-#include "agent/daemon/name_release.h"
-#include "agent/daemon/memory_watch.h"
-#include "agent/daemon/parser_process.h"
-#include "agent/daemon/pipeline.h"
-#include "agent/daemon/privilege.h"
 #include "agent/daemon/reload.h"
 #include "agent/daemon/requests.h"
-#include "agent/daemon/resume.h"
-#include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/ship_agent.h"
-#include "agent/daemon/sources.h"
-#include "agent/daemon/stop_guard.h"
 #include "agent/daemon/traps.h"
 #include "agent/daemon/tune_agent.h"
 #include "agent/daemon/web.h"
-#include "agent/daemon/web_child.h"
-#include "agent/incident/incident_store.h"
+#include "agent/document/json_value.h"
+#include "agent/incident/incident_json.h"
 #include "agent/incident/ledger.h"
+#include "agent/jail/parser_monitor.h"
+#include "agent/jail/privilege.h"
+#include "agent/jail/sandbox.h"
+#include "agent/jail/stop_guard.h"
+#include "agent/judge/health.h"
+#include "agent/judge/pipeline.h"
+#include "agent/judge/resume.h"
+#include "agent/sources/discovery.h"
+#include "agent/sources/sources.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/curl_io.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "collectors/gnmi/grpc_io.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"
+#include "collectors/target/collector.h"
 #include "config/config.h"
 #include "db/open.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
+#include "db/store/store_state.h"
+
+/*
+ * alert_agent - the alerts of the running agent: their start from the database, and their figures.
+ * Loop thread.
+ *
+ * alert_agent - gives agent/alert what it needs of the agent.
+ */
+
+/* alert_agent_start - before the past is analysed. What cannot be read is logged; then receivers
+ * get everything that is open. */
+static void alert_agent_start(struct agent *agent)
+{
+	struct err e = {0};
+	struct history *history = NULL;
+	agent->alert = alert_new(agent->loop, agent->store, agent->config);
+	int rc = db_history_open(agent->config->store.path, &history, &e);
+	if (rc == 0)
+		rc = alert_load(agent->alert, history, wall_now(), mono_now(), &e);
+	if (rc != 0)
+		log_warn("alert",
+			"what receivers got before cannot be read; they get again "
+			"what is open: %s",
+			e.text);
+	history_close(history);
+}
+
+/* alert_agent_health - alert/NAME/{sent,failed,dropped,queued,failing,last_success_s}. */
+static void alert_agent_health(const struct agent *agent, struct health *health)
+{
+	for (size_t i = 0; i < alert_count(agent->alert); i++) {
+		const struct alert_view view = alert_at(agent->alert, i);
+		double last_success_s = NAN;
+		if (view.last_success_ns)
+			last_success_s = (double)view.last_success_ns / 1e9;
+		const struct {
+			const char *key, *unit;
+			double value;
+		} figures[] = {
+			{"sent", "", (double)view.sent},
+			{"failed", "", (double)view.failed},
+			{"dropped", "", (double)view.dropped},
+			{"queued", "", (double)view.queued},
+			{"failing", "", view.failing},
+			{"last_success_s", "s", last_success_s},
+		};
+		for (size_t k = 0; k < rw_countof(figures); k++)
+			health_figure(health, "alert", view.name, figures[k].key, figures[k].unit,
+				figures[k].value);
+	}
+}
+
+/*
+ * late_store - an agent whose database could not be opened when it started (a full or broken disk,
+ * a mount that is missing or read-only), and one that cannot write for a while. It watches from
+ * memory; here is what it says of that, and what it makes up for once the file is there. Loop
+ * thread.
+ *
+ * late_store - what happens when the database can be opened at last.
+ */
+
+static void late_notify(struct agent *agent, const struct store_state *state)
+{
+	char text[sizeof(state->reason) + 64];
+	if (agent->store_stage == (int)state->stage)
+		return;
+	agent->store_stage = (int)state->stage;
+	if (state->stage == STAGE_WAITING)
+		snprintf(text, sizeof(text), "STATUS=watching from memory: %s", state->reason);
+	else
+		snprintf(text, sizeof(text), "STATUS=collecting");
+	notify_send(&agent->notify, text);
+}
+
+/* What a start reads, without samples: memory has had its own since. What is known already stays.
+ */
+static int late_read(struct agent *agent, struct err *e)
+{
+	const char *path = agent->config->store.path;
+	struct history *history = NULL;
+	int rc = tune_agent_resume(agent->tuning, path, e);
+	if (rc == 0)
+		rc = db_history_open(path, &history, e);
+	if (rc == 0)
+		rc = resume_incidents(history, agent->ledger, agent->store, wall_now().ns, e);
+	if (rc == 0)
+		rc = alert_load_silences(agent->alert, history, e);
+	history_close(history);
+	return rc;
+}
+
+static void late_opened(struct agent *agent)
+{
+	char lasted[32], text[256];
+	struct err e = {0};
+	const int64_t now_ns = wall_now().ns;
+	duration_format(lasted, sizeof(lasted), mono_now().ns - agent->late_since.ns);
+	snprintf(text, sizeof(text),
+		"the database could be opened %s after the start; until then the agent watched "
+		"from memory",
+		lasted);
+	log_info("store", "%s", text);
+	store_event(agent->store, now_ns, "store_late", NULL, NULL, text);
+	if (agent->past_unread && late_read(agent, &e) != 0)
+		log_warn("agent", "the earlier state cannot be read from the database: %s", e.text);
+	agent->past_unread = false;
+}
+
+/* late_store_begin - at the end of the start. @past_unread: what the database says of open
+ * incidents, recommendations and silences could not be read. */
+static void late_store_begin(struct agent *agent, bool past_unread)
+{
+	struct store_state state;
+	store_state_now(agent->store, &state);
+	agent->store_stage = STAGE_WRITING; /* what READY says */
+	agent->late = store_is_waiting(agent->store);
+	agent->late_since = mono_now();
+	agent->past_unread = agent->late && past_unread;
+	late_notify(agent, &state);
+}
+
+/* late_store_tick - about once a second: the service manager hears whether the store writes; when
+ * the file could be opened at last, the earlier state is read. */
+static void late_store_tick(struct agent *agent)
+{
+	struct store_state state;
+	store_state_now(agent->store, &state);
+	late_notify(agent, &state);
+	if (!agent->late || store_is_waiting(agent->store))
+		return;
+	agent->late = false;
+	late_opened(agent);
+}
+
+/* requests - a table of the socket's commands, and the function that answers each. */
+
+static json_t *request_act(struct agent *agent, const char *who, const json_t *request)
+{
+	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+	const char *id = json_string_value(json_object_get(request, "id"));
+	const char *text = json_string_value(json_object_get(request, "note"));
+	enum incident_action action;
+	if (!id || incident_action_parse(cmd, &action) != 0)
+		return control_error("expected an incident's id");
+	const int rc = ledger_action(agent->ledger, id, action, who, text, wall_now().ns);
+	if (rc != 0)
+		return control_error("%s %.20s: %s", cmd, id, incident_action_error(rc));
+	return json_pack(
+		"{s:b, s:o}", "ok", 1, "incident", incident_json(ledger_find(agent->ledger, id)));
+}
+
+static json_t *request_targets(const struct sources *sources)
+{
+	json_t *targets = json_array();
+	for (size_t k = 0; k < sources_count(sources); k++) {
+		const struct source_view source = sources_at(sources, k);
+		const struct target *target = source.target;
+		json_array_append_new(targets,
+			json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", source.name, "protocol",
+				source.collector->name, "state", target_state_name(target->state),
+				"reason", target->reason, "polls", (json_int_t)target->polls));
+	}
+	return targets;
+}
+
+static json_t *request_quality(const struct pipeline_counters *counters)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "samples",
+		(json_int_t)counters->samples, "late", (json_int_t)counters->late, "duplicates",
+		(json_int_t)counters->duplicates, "refused", (json_int_t)counters->refused,
+		"windows", (json_int_t)counters->windows, "findings",
+		(json_int_t)counters->findings, "late_flows", (json_int_t)counters->late_flows);
+}
+
+static json_t *request_writer(struct store *store)
+{
+	struct store_stats stats;
+	store_stats(store, &stats);
+	struct store_state state;
+	store_state_now(store, &state);
+	json_t *waits = json_null();
+	if (state.stage == STAGE_WAITING)
+		waits = json_pack(
+			"{s:o, s:s}", "since", json_time(state.since_ns), "reason", state.reason);
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I}", "waits", waits, "commits",
+		(json_int_t)stats.commits, "samples", (json_int_t)stats.samples, "dropped",
+		(json_int_t)stats.dropped, "errors", (json_int_t)stats.errors, "pending",
+		(json_int_t)stats.pending);
+}
+
+static json_t *request_status(struct agent *agent, const char *who, const json_t *request)
+{
+	const struct incident **incidents;
+	const size_t n_incidents = ledger_incidents(agent->ledger, &incidents);
+	int open = 0;
+	for (size_t k = 0; k < n_incidents; k++)
+		open += incidents[k]->state != INCIDENT_CLOSED;
+	return json_pack("{s:b, s:s, s:i, s:s, s:s, s:i, s:i, s:o, s:o, s:o}", "ok", 1, "version",
+		RW_VERSION, "pid", (int)getpid(), "fabric", agent->config->fabric->name, "store",
+		agent->config->store.path, "open_incidents", open, "reloads", (int)agent->reloads,
+		"targets", request_targets(agent->sources), "data_quality",
+		request_quality(pipeline_counters(agent->pipeline)), "writer",
+		request_writer(agent->store));
+}
+
+static const struct {
+	const char *cmd;
+	json_t *(*fn)(struct agent *agent, const char *who, const json_t *request);
+} requests[] = {
+	{"ack", request_act},
+	{"assign", request_act},
+	{"note", request_act},
+	{"close", request_act},
+	{"merge", request_act},
+	{"status", request_status},
+};
+
+static json_t *request_answer(struct agent *agent, const char *who, const json_t *request)
+{
+	const char *cmd = json_string_value(json_object_get(request, "cmd"));
+	for (size_t k = 0; cmd && k < rw_countof(requests); k++) {
+		if (str_eq(requests[k].cmd, cmd))
+			return requests[k].fn(agent, who, request);
+	}
+	json_t *reply = NULL;
+	if (cmd)
+		reply = tune_agent_request(agent->tuning, who, request, wall_now().ns);
+	if (!reply && cmd)
+		reply = alert_request(agent->alert, cmd, who, request, wall_now());
+	if (reply)
+		return reply;
+	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "
+			     "\"merge\", \"status\", \"event_add\" or one of "
+			     "\"silence_...\", \"alert_...\", \"tune_...\"");
+}
+
+json_t *requests_answer(void *arg, const char *who, const json_t *request)
+{
+	struct agent *agent = arg;
+	const uint64_t before = store_handed(agent->store);
+	json_t *reply = request_answer(agent, who, request);
+	agent->reply_waits = 0;
+	if (store_handed(agent->store) != before) {
+		agent->reply_waits = store_handed(agent->store);
+		store_hurry(agent->store);
+	}
+	return reply;
+}
+
+/* requests_hold, requests_ready - for control_hold(): the reply to a request that wrote something
+ * waits until the store has committed it. */
+static uint64_t requests_hold(void *arg)
+{
+	const struct agent *agent = arg;
+	return agent->reply_waits;
+}
+
+static bool requests_ready(void *arg, uint64_t ticket)
+{
+	const struct agent *agent = arg;
+	return store_committed(agent->store, ticket);
+}
 
 #define TICK_NS NS_PER_S
 #define DOUBT_NS (180 * NS_PER_S) /* until retention has looked at the clock that was set */
@@ -270,6 +532,7 @@ static void on_watchdog(void *arg)
 {
 	notify_send(&((struct agent *)arg)->notify, "WATCHDOG=1");
 }
+
 static void on_hup(void *arg, int signum)
 {
 	agent_reload(arg);
@@ -420,6 +683,9 @@ static int agent_load_libraries(struct err *e)
 static int agent_close_files(const struct agent *agent, struct err *e)
 {
 	rw_cleanup(sandbox_paths_done) struct sandbox_paths paths = {0};
+	/* libuv from 1.45 on: the kernel's thread of a ring has the rights of the moment it was
+	 * made, root's, and no change of user takes them */
+	setenv("UV_USE_IO_URING", "0", 1);
 	if (!agent->options->sandbox)
 		return 0;
 	int rc = sandbox_self(e);

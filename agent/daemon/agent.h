@@ -13,7 +13,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/err.h"
+
+#include "base/err.h"
 
 struct config;
 
@@ -25,7 +26,7 @@ struct agent_options {
 	/* of 'agents:', its own name; NULL: it asks all devices */
 	const char *name;
 	bool judge; /* it asks none, and judges what the agents collect */
-	bool sandbox; /* give up unneeded files and system calls, for good: agent/daemon/sandbox.h
+	bool sandbox; /* give up unneeded files and system calls, for good: agent/jail/sandbox.h
 		       */
 };
 

@@ -1,20 +1,17 @@
 /*
  * agent_state - what the files of the running agent share: agent.c (start, tick, stop), reload.c,
- * links.c, traps.c and requests.c. Nothing outside agent/daemon includes it. Loop thread.
+ * links.c, traps.c and agent.c. Nothing outside agent/daemon includes it. Loop thread.
  */
 #ifndef RW_AGENT_STATE_H
 #define RW_AGENT_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
-#include "agent/daemon/pins.h"
-#include "agent/base/log.h"
-#include "agent/daemon/clock_watch.h"
 #include "agent/daemon/life.h"
-#include "agent/daemon/memory_watch.h"
-#include "agent/daemon/pulse.h"
-#include "agent/daemon/sd_notify.h"
+#include "agent/judge/health.h"
+#include "agent/sources/sources.h"
+#include "base/clock.h"
+#include "base/log.h"
 
 struct agent {
 	const struct agent_options *options;
@@ -54,7 +51,7 @@ struct agent {
 	struct life_past past; /* as the start found it */
 	struct life_boot boot; /* of this run of the machine */
 	struct memory_watch *memory;
-	/* see late_store.h: the database was not open at the start; when that was; it could not be
+	/* see agent.h: the database was not open at the start; when that was; it could not be
 	 * read either */
 	bool late;
 	mono_t late_since;

@@ -6,17 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
 #include "agent/daemon/agent_state.h"
-#include "agent/daemon/health.h"
 #include "agent/jobs/job_file.h"
-#include "agent/jobs/job_select.h"
+#include "agent/judge/health.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/store/store.h"
 

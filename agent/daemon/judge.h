@@ -19,8 +19,13 @@
 #define RW_AGENT_JUDGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "db/model/flow.h"
+#include "db/model/metric.h"
 
 struct config;
 struct entities;
@@ -30,6 +35,8 @@ struct ledger;
 struct loop;
 struct pipeline;
 struct store;
+struct judge;
+struct history;
 
 struct judge_world { /* all lent */
 	const struct config *config; /* with .judge */
@@ -38,8 +45,6 @@ struct judge_world { /* all lent */
 	struct ledger *ledger;
 	struct store *store;
 };
-
-struct judge;
 /* judge_new - @path: the judge's own database, whose open incidents and position go on. 0, or
  * negative errno with @e filled: it then begins anew, and *@ret is valid all the same. */
 int judge_new(const struct judge_world *world, const char *path, struct judge **ret, struct err *e);
@@ -58,5 +63,23 @@ int judge_step(struct judge *judge, mono_t now, struct err *e);
  * wait for it, where the health of the agent has it in milliseconds. */
 int64_t judge_until(const struct judge *judge);
 void judge_health(const struct judge *judge, struct health *health);
+
+/*
+ * judge_read - what the judge reads in one go: how far each share has data, and the samples and
+ * flows up to where the slowest one has. It touches nothing of the loop, so it runs in any thread.
+ */
+
+/* One agent of the fabric, as far as its data shows. */
+struct judge_share {
+	const char *name;
+	int64_t newest_ns; /* of its pulse; INT64_MIN: none */
+	mono_t moved; /* when it last had something new; 0: before the judge began */
+	bool late; /* not waited for */
+	int64_t late_since_ns; /* its data stopped there */
+};
+
+/* judge_horizon - how far @shares let one judge at @now, and who of them is late from now on.
+ * INT64_MIN: not at all. */
+int64_t judge_horizon(struct judge_share *shares, size_t n, int64_t wait_ns, mono_t now);
 
 #endif

@@ -3,21 +3,91 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
-#include "agent/base/str.h"
-#include "agent/daemon/clock_watch.h"
-#include "agent/daemon/sources.h"
+#include "agent/sources/sources.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "collectors/target/collector.h"
+#include "db/model/entity.h"
+#include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
+
+#define CLOCK_STEP_NS (2 * 1000000000LL)
+
+/* clock_watch - compares the wall clock with the boot clock from look to look. */
+
+#define SLEW_SHARE 1000 /* slewing moves the wall clock by at most a thousandth of the time */
+#define AT_ONCE_NS (50 * NS_PER_MS)
+#define READ_TRIES 5
+
+/* The part of @drift_ns that slewing explains. */
+static int64_t clock_slewed(int64_t drift_ns, int64_t boot_moved_ns)
+{
+	const int64_t most_ns = boot_moved_ns / SLEW_SHARE;
+	if (drift_ns > most_ns)
+		return most_ns;
+	if (drift_ns < -most_ns)
+		return -most_ns;
+	return drift_ns;
+}
+
+struct clock_change clock_look(
+	struct clock_watch *watch, int64_t wall_ns, int64_t boot_ns, int64_t away_ns)
+{
+	struct clock_change change = {0};
+	const int64_t offset_ns = wall_ns - boot_ns;
+	if (!watch->known)
+		watch->offset_ns = offset_ns;
+	const int64_t drift_ns = offset_ns - watch->offset_ns;
+	if (watch->known) {
+		const int64_t boot_moved_ns = boot_ns - watch->boot_ns;
+		change.since_ns = watch->wall_ns;
+		if (drift_ns >= CLOCK_STEP_NS || drift_ns <= -CLOCK_STEP_NS) {
+			change.step_ns = drift_ns;
+			change.since_ns = wall_ns - boot_moved_ns;
+			watch->offset_ns = offset_ns;
+		} else {
+			watch->offset_ns += clock_slewed(drift_ns, boot_moved_ns);
+		}
+		if (boot_moved_ns > away_ns)
+			change.away_ns = boot_moved_ns;
+	}
+	watch->known = true;
+	watch->wall_ns = wall_ns;
+	watch->boot_ns = boot_ns;
+	return change;
+}
+
+void clock_read(int64_t *ret_wall_ns, int64_t *ret_boot_ns)
+{
+	for (int i = 0; i < READ_TRIES; i++) {
+		const int64_t before_ns = clock_boot_ns();
+		*ret_wall_ns = wall_now().ns;
+		*ret_boot_ns = clock_boot_ns();
+		if (*ret_boot_ns - before_ns < AT_ONCE_NS)
+			return;
+	}
+}
+
+int64_t clock_boot_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
 
 #define DURATION_MAX 32
 /* after so long an absence and a restart of the machine, its clock may be wrong as well */
@@ -345,4 +415,74 @@ void life_refused(struct store *store, int64_t now_ns, const struct err_list *er
 		str_addf(&text, ": %s", first->text);
 	}
 	life_event(store, LOG_ERROR_, now_ns, "config_refused", text.s);
+}
+
+/* pulse - sends agent.canary and agent.moved. */
+
+#define EARLY_NS (NS_PER_S / 10) /* the tick that is due comes some milliseconds early or late */
+
+void pulse_beat(struct pulse *pulse, struct entities *entities, const struct sink *sink,
+	const char *name, int64_t now_ns, int64_t boot_ns, int64_t interval_ns, uint64_t moved)
+{
+	if (boot_ns < pulse->next_ns - EARLY_NS)
+		return;
+	pulse->next_ns = boot_ns + interval_ns;
+	const uint32_t self = entities_intern(entities, ENTITY_AGENT, name, PRIO_NONE);
+	const struct sample samples[] = {
+		{.t_ns = now_ns,
+			.value = sample_of_f64((double)boot_ns / 1e9),
+			.entity = self,
+			.metric = M_AGENT_CANARY,
+			.source = SOURCE_AGENT},
+		{.t_ns = now_ns,
+			.value = moved,
+			.entity = self,
+			.metric = M_AGENT_MOVED,
+			.source = SOURCE_AGENT},
+	};
+	sink->samples(sink->arg, samples, rw_countof(samples));
+}
+
+/* sd_notify - sends systemd's notifications: an AF_UNIX datagram, sd_notify(3). A leading '@' means
+ * the abstract namespace. */
+
+/* Half of what systemd asks for, as sd_watchdog_enabled(3) advises; 0 = it asks nothing of us. */
+static int64_t watchdog_interval(void)
+{
+	const char *watchdog = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	int64_t usec;
+	if (!watchdog || (pid && atol(pid) != (long)getpid()))
+		return 0;
+	if (unit_int(watchdog, &usec, NULL) != 0 || usec <= 0 || usec >= INT64_MAX / NS_PER_US)
+		return 0;
+	return usec * NS_PER_US / 2;
+}
+
+void notify_take(struct notify *notify)
+{
+	const char *path = str_or(getenv("NOTIFY_SOCKET"), "");
+	memset(notify, 0, sizeof(*notify));
+	if ((path[0] == '/' || path[0] == '@') && path[1] && strlen(path) < sizeof(notify->path))
+		strcpy(notify->path, path);
+	if (*notify->path)
+		notify->watchdog_ns = watchdog_interval();
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+}
+
+void notify_send(const struct notify *notify, const char *text)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	if (!*notify->path)
+		return;
+	size_t length = strlen(notify->path);
+	memcpy(to.sun_path, notify->path, length);
+	if (to.sun_path[0] == '@')
+		to.sun_path[0] = '\0';
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)!sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 }

@@ -10,9 +10,5 @@
 /* requests_answer - the reply to @request of the user @who, as control_new() wants it; @arg is the
  * struct agent. The caller owns the reply. */
 json_t *requests_answer(void *arg, const char *who, const json_t *request);
-/* requests_hold, requests_ready - for control_hold(): the reply to a request that wrote something
- * waits until the store has committed it. */
-uint64_t requests_hold(void *arg);
-bool requests_ready(void *arg, uint64_t ticket);
 
 #endif

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/daemon/agent_state.h"
-#include "agent/daemon/health.h"
+#include "agent/judge/health.h"
 #include "config/config.h"
 #include "db/ship/ship.h"
 #include "db/store/store.h"

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/daemon/agent_state.h"
-#include "agent/daemon/pipeline.h"
-#include "agent/daemon/sources.h"
+#include "agent/judge/pipeline.h"
+#include "agent/sources/sources.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"
 #include "config/config.h"

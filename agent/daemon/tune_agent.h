@@ -8,7 +8,7 @@
 #define RW_AGENT_TUNE_AGENT_H
 
 #include <jansson.h>
-#include "agent/daemon/pipeline.h"
+#include "agent/judge/pipeline.h"
 #include "agent/incident/ledger.h"
 #include "config/config.h"
 

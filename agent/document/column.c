@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 
@@ -67,6 +67,26 @@ static void column_add_pretty(struct str *out, const json_t *value, enum column_
 	}
 }
 
+void column_add_value(struct str *out, const json_t *value, enum column_kind kind, bool pretty)
+{
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		if (i > 0)
+			str_add(out, ",");
+		str_add_json(out, json_array_get(value, i));
+	}
+	if (value && pretty && !json_is_array(value))
+		column_add_pretty(out, value, kind);
+	else if (value && !json_is_array(value))
+		str_add_json(out, value);
+	if (!out->s)
+		str_add(out, "");
+	if (pretty && out->n == 0)
+		str_add(out, "-");
+	/* text of devices (names, aliases, messages) must not end a line or steer a terminal */
+	if (pretty)
+		out->n = text_clean(out->s, out->n + 1, out->s, out->n);
+}
+
 void column_add_cell(struct str *out, const json_t *row, const struct column *column, bool pretty)
 {
 	const json_t *v = row;
@@ -83,24 +103,10 @@ void column_add_cell(struct str *out, const json_t *row, const struct column *co
 		if (*key == '[')
 			break;
 	}
-	if (*key == '[') {
-		for (size_t i = 0; i < json_array_size(v); i++) {
-			if (i > 0)
-				str_add(out, ",");
-			str_add_json(out, json_array_get(v, i));
-		}
-	} else if (v && pretty) {
-		column_add_pretty(out, v, column->kind);
-	} else if (v) {
-		str_add_json(out, v);
-	}
-	if (!out->s)
-		str_add(out, "");
-	if (pretty && out->n == 0)
-		str_add(out, "-");
-	/* text of devices (names, aliases, messages) must not end a line or steer a terminal */
-	if (pretty)
-		out->n = text_clean(out->s, out->n + 1, out->s, out->n);
+	/* an array that the column does not ask for is no cell */
+	if (json_is_array(v) && *key != '[')
+		v = NULL;
+	column_add_value(out, v, column->kind, pretty);
 }
 
 const char *column_header(const struct column *column)

@@ -38,4 +38,7 @@ bool column_is_right(const struct column *column);
  * without control characters; else as a program reads it, empty where it is missing. */
 void column_add_cell(struct str *out, const json_t *row, const struct column *column, bool pretty);
 
+/* column_add_value - the same of a single value, or of an array of them, joined by ','. */
+void column_add_value(struct str *out, const json_t *value, enum column_kind kind, bool pretty);
+
 #endif

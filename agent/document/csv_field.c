@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 
 /* Lines of a field stay lines; what would steer a terminal goes. */
 static void csv_field_clean(struct str *out, const char *text)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static const char *const format_names[] = {
 	[FORMAT_TABLE] = "table",

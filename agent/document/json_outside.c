@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 
 static void json_clean_string(json_t *value)
 {

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* json_clean - all strings in @value become one line that may be printed (agent/base/text_clean.h);
+/* json_clean - all strings in @value become one line that may be printed (base/text_clean.h);
  * members whose name is not such a line are dropped. What stands in a member "render" or "undo" is
  * the configuration of a switch: it keeps its lines, each of which may be printed. In place. NULL
  * is fine. */

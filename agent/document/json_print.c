@@ -1,7 +1,7 @@
 /* json_print - writes JSON, with an escape for what must not reach a terminal. */
 #include "agent/document/json_print.h"
 
-#include "agent/base/text_clean.h"
+#include "base/text_clean.h"
 
 /* jansson hands over runs of whole characters. Outside of strings JSON is plain ASCII, so an escape
  * is right wherever such a character stands. */

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 #include "agent/document/quantity.h"
 
 const char *doc_word(const json_t *object, const char *key)

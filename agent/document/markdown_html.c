@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 
 enum block { BLOCK_NONE, BLOCK_TEXT, BLOCK_LIST, BLOCK_STEPS, BLOCK_TABLE, BLOCK_CODE };
 

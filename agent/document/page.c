@@ -7,23 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
-#include "agent/document/json_value.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/str.h"
+#include "base/text_clean.h"
+#include "agent/document/page_blocks.h"
 #include "agent/document/quantity.h"
+#include "agent/document/shape.h"
 
-/* ---- texts ---------------------------------------------------------------- */
+/* ---- blocks --------------------------------------------------------------- */
 
-static json_t *page_clean(const char *text)
+static const char *page_clean(struct arena *a, const char *text)
 {
 	rw_cleanup(freep) char *clean = text_clean_copy(str_or(text, ""));
-	return json_string(clean);
+	return arena_strdup(a, clean);
 }
 
 /* Each line by itself, so that line ends stay. */
-static json_t *page_clean_lines(const char *text)
+static const char *page_clean_lines(struct arena *a, const char *text)
 {
 	rw_cleanup(str_done) struct str all = {0};
 	str_add(&all, "");
@@ -34,27 +36,42 @@ static json_t *page_clean_lines(const char *text)
 		str_addf(&all, "%s\n", clean);
 		text += n + (text[n] == '\n');
 	}
-	return json_string(all.s);
+	return arena_strdup(a, all.s);
 }
 
 /* A new block of @kind at the end of the page, which owns it. */
-static json_t *page_add(json_t *page, const char *kind)
+static struct page_block *page_add(struct page *page, enum block_kind kind, const char *text)
 {
-	json_t *block = json_object();
-	json_object_set_new(block, "kind", json_string(kind));
-	json_array_append_new(json_object_get(page, "blocks"), block);
+	struct page_block *block = arena_new_of(page->arena, struct page_block);
+	*block = (struct page_block){.arena = page->arena,
+		.kind = kind,
+		.text = page_clean(page->arena, text),
+		.label = "",
+		.state = "",
+		.below = "",
+		.unit = "",
+		.limit_name = "",
+		.since = "",
+		.until = "",
+		.limit = NAN};
+	arena_grow(page->arena, page->blocks, page->n, page->cap);
+	page->blocks[page->n++] = block;
 	return block;
 }
 
 /* The last block if it is of @kind, else NULL. */
-static json_t *page_last(const json_t *page, const char *kind)
+static struct page_block *page_last(const struct page *page, enum block_kind kind)
 {
-	const json_t *blocks = json_object_get(page, "blocks");
-	const size_t n = json_array_size(blocks);
-	if (n == 0)
+	if (page->n == 0 || page->blocks[page->n - 1]->kind != kind)
 		return NULL;
-	json_t *last = json_array_get(blocks, n - 1);
-	return str_eq(doc_word(last, "kind"), kind) ? last : NULL;
+	return page->blocks[page->n - 1];
+}
+
+static void page_texts_add(struct page_block *block, const char *text)
+{
+	struct page_texts *texts = &block->texts;
+	arena_grow(block->arena, texts->v, texts->n, texts->cap);
+	texts->v[texts->n++] = page_clean(block->arena, text);
 }
 
 __attribute__((format(printf, 1, 0))) static char *page_format(const char *fmt, va_list args)
@@ -65,44 +82,48 @@ __attribute__((format(printf, 1, 0))) static char *page_format(const char *fmt, 
 	return text;
 }
 
-json_t *page_new(const char *title)
+struct page *page_new(const char *title)
 {
-	json_t *page = json_object();
-	json_object_set_new(page, "title", page_clean(title));
-	json_object_set_new(page, "blocks", json_array());
+	struct arena *a = arena_new();
+	struct page *page = arena_new_of(a, struct page);
+	*page = (struct page){.arena = a, .title = page_clean(a, title)};
 	return page;
 }
 
-void page_title(json_t *page, const char *text, const char *below)
+void page_free(struct page *page)
 {
-	json_t *block = page_add(page, "title");
-	json_object_set_new(block, "text", page_clean(text));
-	json_object_set_new(block, "below", page_clean(below));
+	if (page)
+		arena_free(page->arena);
 }
 
-void page_verdict(json_t *page, const char *state, const char *text)
+/* ---- texts ---------------------------------------------------------------- */
+
+void page_title(struct page *page, const char *text, const char *below)
 {
-	json_t *block = page_add(page, "verdict");
-	json_object_set_new(block, "state", page_clean(state));
-	json_object_set_new(block, "text", page_clean(text));
+	page_add(page, BLOCK_TITLE, text)->below = page_clean(page->arena, below);
 }
 
-void page_heading(json_t *page, const char *fmt, ...)
+void page_verdict(struct page *page, const char *state, const char *text)
+{
+	page_add(page, BLOCK_VERDICT, text)->state = page_clean(page->arena, state);
+}
+
+void page_heading(struct page *page, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
 	rw_cleanup(freep) char *text = page_format(fmt, args);
 	va_end(args);
-	json_object_set_new(page_add(page, "heading"), "text", page_clean(text));
+	page_add(page, BLOCK_HEADING, text);
 }
 
-void page_text(json_t *page, const char *text)
+void page_text(struct page *page, const char *text)
 {
 	if (text && *text)
-		json_object_set_new(page_add(page, "text"), "text", page_clean(text));
+		page_add(page, BLOCK_TEXT, text);
 }
 
-void page_textf(json_t *page, const char *fmt, ...)
+void page_textf(struct page *page, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -111,26 +132,25 @@ void page_textf(json_t *page, const char *fmt, ...)
 	page_text(page, text);
 }
 
-static json_t *page_add_fact(json_t *page, const char *label, const char *text)
+static struct page_block *page_add_fact(struct page *page, const char *label, const char *text)
 {
-	json_t *fact = page_last(page, "fact");
-	const bool further = fact && (!*label || str_eq(doc_word(fact, "label"), label));
+	struct page_block *fact = page_last(page, BLOCK_FACT);
+	const bool further = fact && (!*label || str_eq(fact->label, label));
 	if (!further) {
-		fact = page_add(page, "fact");
-		json_object_set_new(fact, "label", page_clean(label));
-		json_object_set_new(fact, "texts", json_array());
+		fact = page_add(page, BLOCK_FACT, NULL);
+		fact->label = page_clean(page->arena, label);
 	}
-	json_array_append_new(json_object_get(fact, "texts"), page_clean(text));
+	page_texts_add(fact, text);
 	return fact;
 }
 
-void page_fact(json_t *page, const char *label, const char *text)
+void page_fact(struct page *page, const char *label, const char *text)
 {
 	if (text && *text)
 		page_add_fact(page, label, text);
 }
 
-void page_factf(json_t *page, const char *label, const char *fmt, ...)
+void page_factf(struct page *page, const char *label, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -139,106 +159,122 @@ void page_factf(json_t *page, const char *label, const char *fmt, ...)
 	page_fact(page, label, text);
 }
 
-void page_link(json_t *page, const char *label, const char *where)
+void page_link(struct page *page, const char *label, const char *where)
 {
 	if (where && *where)
-		json_object_set_new(page_add_fact(page, label, where), "link", json_true());
+		page_add_fact(page, label, where)->link = true;
 }
 
-void page_item(json_t *page, const char *text)
+void page_item(struct page *page, const char *text)
 {
-	json_t *list = page_last(page, "list");
+	struct page_block *list = page_last(page, BLOCK_LIST);
 	if (!text || !*text)
 		return;
-	if (!list) {
-		list = page_add(page, "list");
-		json_object_set_new(list, "texts", json_array());
-	}
-	json_array_append_new(json_object_get(list, "texts"), page_clean(text));
+	if (!list)
+		list = page_add(page, BLOCK_LIST, NULL);
+	page_texts_add(list, text);
 }
 
-void page_code(json_t *page, const char *label, const char *text)
+void page_code(struct page *page, const char *label, const char *text)
 {
 	if (!text || !*text)
 		return;
-	json_t *block = page_add(page, "code");
-	json_object_set_new(block, "label", page_clean(label));
-	json_object_set_new(block, "text", page_clean_lines(text));
+	struct page_block *block = page_add(page, BLOCK_CODE, NULL);
+	block->label = page_clean(page->arena, label);
+	block->text = page_clean_lines(page->arena, text);
 }
 
-void page_gap(json_t *page)
+void page_gap(struct page *page)
 {
-	page_add(page, "gap");
+	page_add(page, BLOCK_GAP, NULL);
 }
 
 /* ---- tables --------------------------------------------------------------- */
 
-static json_t *page_add_table(json_t *page, const char *caption)
-{
-	json_t *table = page_add(page, "table");
-	json_object_set_new(table, "caption", page_clean(caption));
-	json_object_set_new(table, "columns", json_array());
-	json_object_set_new(table, "rows", json_array());
-	return table;
-}
-
 /* In capitals: the tables of a page look alike. */
-static json_t *page_header(const char *header)
+static const char *page_header(struct arena *a, const char *header)
 {
 	rw_cleanup(str_done) struct str capitals = {0};
 	str_add(&capitals, str_or(header, ""));
 	for (size_t i = 0; i < capitals.n; i++)
 		capitals.s[i] = (char)toupper((unsigned char)capitals.s[i]);
-	return page_clean(str_or(capitals.s, ""));
+	return page_clean(a, capitals.s);
 }
 
-static void page_add_column(json_t *table, const char *header, bool right, bool state)
+static void page_add_column(struct page_block *table, const char *header, bool right, bool state)
 {
-	json_t *column = json_object();
-	json_object_set_new(column, "header", page_header(header));
-	json_object_set_new(column, "right", json_boolean(right));
-	json_object_set_new(column, "state", json_boolean(state));
-	json_array_append_new(json_object_get(table, "columns"), column);
+	arena_grow(table->arena, table->columns, table->n_columns, table->cap_columns);
+	table->columns[table->n_columns++] = (struct page_column){
+		.header = page_header(table->arena, header), .right = right, .state = state};
 }
 
-void page_table(json_t *page, const char *caption, const struct column *columns, size_t n,
+/* A row of empty cells, one for each column that was added. */
+static const char **page_add_row(struct page_block *table)
+{
+	arena_grow(table->arena, table->rows, table->n_rows, table->cap_rows);
+	const char **cells = arena_array(table->arena, const char *, table->n_columns);
+	table->rows[table->n_rows++] = (struct page_cells){cells};
+	return cells;
+}
+
+void page_table(struct page *page, const char *caption, const struct column *columns, size_t n,
 	const json_t *rows)
 {
 	const json_t *row;
 	size_t r;
 	if (json_array_size(rows) == 0)
 		return;
-	json_t *table = page_add_table(page, caption);
+	struct page_block *table = page_add(page, BLOCK_TABLE, caption);
 	for (size_t c = 0; c < n; c++)
 		page_add_column(table, column_header(&columns[c]), column_is_right(&columns[c]),
 			columns[c].kind == COL_STATE);
 	json_array_foreach (rows, r, row) {
-		json_t *cells = json_array();
+		const char **cells = page_add_row(table);
 		for (size_t c = 0; c < n; c++) {
 			rw_cleanup(str_done) struct str cell = {0};
 			column_add_cell(&cell, row, &columns[c], true);
-			json_array_append_new(cells, page_clean(cell.s));
+			cells[c] = page_clean(page->arena, cell.s);
 		}
-		json_array_append_new(json_object_get(table, "rows"), cells);
 	}
 }
 
-void page_grid(json_t *page, const char *const *headers, size_t n_columns, struct page_row *rows,
-	size_t n_rows)
+void page_rows(struct page *page, const char *caption, const struct shape_table *table,
+	const void *rows, size_t n)
 {
-	json_t *table = NULL;
+	struct shape_column *columns =
+		arena_array(page->arena, struct shape_column, shape_table_columns(table, NULL));
+	const size_t n_columns = shape_table_columns(table, columns);
+	if (n == 0)
+		return;
+	struct page_block *block = page_add(page, BLOCK_TABLE, caption);
+	for (size_t c = 0; c < n_columns; c++)
+		page_add_column(block, columns[c].head, columns[c].right, columns[c].field->state);
+	for (size_t r = 0; r < n; r++) {
+		const char **cells = page_add_row(block);
+		for (size_t c = 0; c < n_columns; c++) {
+			rw_cleanup(str_done) struct str cell = {0};
+			shape_add_column(
+				&cell, shape_row_at(table->shape, rows, r), &columns[c], true);
+			cells[c] = page_clean(page->arena, cell.s);
+		}
+	}
+}
+
+void page_grid(struct page *page, const char *const *headers, size_t n_columns,
+	struct page_row *rows, size_t n_rows)
+{
+	struct page_block *table = NULL;
 	if (n_rows > 0)
-		table = page_add_table(page, NULL);
+		table = page_add(page, BLOCK_TABLE, NULL);
 	for (size_t c = 0; table && c < n_columns; c++)
 		page_add_column(table, headers[c], false, false);
 	for (size_t r = 0; r < n_rows; r++) {
-		json_t *cells = json_array();
+		const char **cells = page_add_row(table);
 		for (size_t c = 0; c < PAGE_CELLS; c++) {
 			if (c < n_columns)
-				json_array_append_new(cells, page_clean(rows[r].cell[c]));
+				cells[c] = page_clean(page->arena, rows[r].cell[c]);
 			free(rows[r].cell[c]);
 		}
-		json_array_append_new(json_object_get(table, "rows"), cells);
 	}
 	free(rows);
 }
@@ -258,95 +294,102 @@ void page_quantity(struct str *out, double value, const char *unit)
 		str_add_quantity(out, value, unit);
 }
 
-static json_t *page_add_chart(json_t *page, const char *kind, const char *title, const char *unit)
+static struct page_block *page_add_chart(
+	struct page *page, enum block_kind kind, const char *title, const char *unit)
 {
-	json_t *chart = page_add(page, kind);
-	json_object_set_new(chart, "title", page_clean(title));
-	json_object_set_new(chart, "unit", page_clean(unit));
+	struct page_block *chart = page_add(page, kind, title);
+	chart->unit = page_clean(page->arena, unit);
 	return chart;
 }
 
-json_t *page_bars(json_t *page, const char *title, const char *unit)
+static struct page_line *page_add_line(struct page_block *chart, const char *label)
 {
-	json_t *bars = page_add_chart(page, "bars", title, unit);
-	json_object_set_new(bars, "bars", json_array());
-	return bars;
+	arena_grow(chart->arena, chart->lines, chart->n_lines, chart->cap_lines);
+	struct page_line *line = &chart->lines[chart->n_lines++];
+	*line = (struct page_line){
+		.label = page_clean(chart->arena, label), .state = "", .value = NAN};
+	return line;
 }
 
-void page_bar(json_t *bars, const char *label, double value, const char *state)
+static double page_known(double value)
 {
-	json_t *bar = json_object();
-	json_object_set_new(bar, "label", page_clean(label));
-	json_object_set_new(bar, "value", json_number_or_null(value));
-	json_object_set_new(bar, "state", page_clean(state));
-	json_array_append_new(json_object_get(bars, "bars"), bar);
+	if (isfinite(value))
+		return value;
+	return NAN;
 }
 
-json_t *page_times(json_t *page, const char *title, const char *unit, const char *since,
-	const char *until, enum page_draw draw)
+/* At most @most values: the highest of each run. */
+static void page_line_values(struct page_block *chart, struct page_line *line, const double *values,
+	size_t n, size_t most)
 {
-	json_t *times = page_add_chart(page, "times", title, unit);
-	json_object_set_new(times, "since", page_clean(since));
-	json_object_set_new(times, "until", page_clean(until));
-	json_object_set_new(times, "columns", json_boolean(draw == PAGE_COLUMNS));
-	json_object_set_new(times, "series", json_array());
+	const size_t drawn = n > most ? most : n;
+	double *kept = arena_array(chart->arena, double, drawn + 1);
+	for (size_t i = 0; i < drawn; i++) {
+		kept[i] = NAN;
+		for (size_t k = i * n / drawn; k < (i + 1) * n / drawn; k++)
+			kept[i] = fmax(kept[i], page_known(values[k]));
+	}
+	line->values = kept;
+	line->n = drawn;
+}
+
+struct page_block *page_bars(struct page *page, const char *title, const char *unit)
+{
+	return page_add_chart(page, BLOCK_BARS, title, unit);
+}
+
+void page_bar(struct page_block *bars, const char *label, double value, const char *state)
+{
+	struct page_line *bar = page_add_line(bars, label);
+	bar->value = page_known(value);
+	bar->state = page_clean(bars->arena, state);
+}
+
+struct page_block *page_times(struct page *page, const char *title, const char *unit,
+	const char *since, const char *until, enum page_draw draw)
+{
+	struct page_block *times = page_add_chart(page, BLOCK_TIMES, title, unit);
+	times->since = page_clean(page->arena, since);
+	times->until = page_clean(page->arena, until);
+	times->as_columns = draw == PAGE_COLUMNS;
 	return times;
 }
 
-/* The highest of each run, so that at most @most are left. */
-static json_t *page_thin(const json_t *values, size_t most)
-{
-	const size_t n = json_array_size(values);
-	json_t *thin = json_array();
-	for (size_t i = 0; i < most; i++) {
-		double top = NAN;
-		for (size_t k = i * n / most; k < (i + 1) * n / most; k++) {
-			const json_t *value = json_array_get(values, k);
-			if (json_is_number(value))
-				top = fmax(top, json_number_value(value));
-		}
-		json_array_append_new(thin, json_number_or_null(top));
-	}
-	return thin;
-}
-
-void page_series(json_t *times, const char *name, json_t *values)
+void page_series(struct page_block *times, const char *name, const double *values, size_t n_values)
 {
 	enum { DRAWN_MOST = 300 };
-	json_t *series = json_object();
-	json_object_set_new(series, "name", page_clean(name));
-	if (json_array_size(values) > DRAWN_MOST) {
-		json_object_set_new(series, "values", page_thin(values, DRAWN_MOST));
-		json_decref(values);
-	} else {
-		json_object_set_new(series, "values", values);
+	page_line_values(times, page_add_line(times, name), values, n_values, DRAWN_MOST);
+}
+
+void page_series_tree(struct page_block *times, const char *name, const json_t *values)
+{
+	const size_t n = json_array_size(values);
+	rw_cleanup(freep) double *numbers = rw_calloc(n + 1, sizeof(*numbers));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *value = json_array_get(values, i);
+		numbers[i] = json_is_number(value) ? json_number_value(value) : NAN;
 	}
-	json_array_append_new(json_object_get(times, "series"), series);
+	page_series(times, name, numbers, n);
 }
 
-void page_limit(json_t *chart, double value, const char *name)
+void page_limit(struct page_block *chart, double value, const char *name)
 {
-	json_object_set_new(chart, "limit", json_number_or_null(value));
-	json_object_set_new(chart, "limit_name", page_clean(name));
+	chart->limit = page_known(value);
+	chart->limit_name = page_clean(chart->arena, name);
 }
 
-json_t *page_heat(json_t *page, const char *title, const char *unit)
+struct page_block *page_heat(struct page *page, const char *title, const char *unit)
 {
-	json_t *heat = page_add_chart(page, "heat", title, unit);
-	json_object_set_new(heat, "columns", json_array());
-	json_object_set_new(heat, "rows", json_array());
-	return heat;
+	return page_add_chart(page, BLOCK_HEAT, title, unit);
 }
 
-void page_heat_column(json_t *heat, const char *label)
+void page_heat_column(struct page_block *heat, const char *label)
 {
-	json_array_append_new(json_object_get(heat, "columns"), page_clean(label));
+	page_texts_add(heat, label);
 }
 
-void page_heat_row(json_t *heat, const char *label, json_t *values)
+void page_heat_row(
+	struct page_block *heat, const char *label, const double *values, size_t n_values)
 {
-	json_t *row = json_object();
-	json_object_set_new(row, "label", page_clean(label));
-	json_object_set_new(row, "values", values);
-	json_array_append_new(json_object_get(heat, "rows"), row);
+	page_line_values(heat, page_add_line(heat, label), values, n_values, n_values);
 }

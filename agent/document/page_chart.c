@@ -4,37 +4,25 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/str.h"
-#include "agent/document/json_value.h"
+#include "base/str.h"
 #include "agent/document/page.h"
 
-double page_value_at(const json_t *values, size_t i)
+double page_value_at(const struct page_line *line, size_t i)
 {
-	const json_t *value = json_array_get(values, i);
-	if (!json_is_number(value))
-		return NAN;
-	return json_number_value(value);
+	if (i < line->n)
+		return line->values[i];
+	return NAN;
 }
 
-static double page_values_top(const json_t *values)
+double page_chart_top(const struct page_block *chart)
 {
-	double top = NAN;
-	for (size_t i = 0; i < json_array_size(values); i++)
-		top = fmax(top, page_value_at(values, i));
-	return top;
-}
-
-double page_chart_top(const json_t *chart)
-{
-	double top = doc_number(chart, "limit");
-	const json_t *o;
-	size_t i;
-	json_array_foreach (json_object_get(chart, "bars"), i, o)
-		top = fmax(top, doc_number(o, "value"));
-	json_array_foreach (json_object_get(chart, "series"), i, o)
-		top = fmax(top, page_values_top(json_object_get(o, "values")));
-	json_array_foreach (json_object_get(chart, "rows"), i, o)
-		top = fmax(top, page_values_top(json_object_get(o, "values")));
+	double top = chart->limit;
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const struct page_line *line = &chart->lines[i];
+		top = fmax(top, line->value);
+		for (size_t k = 0; k < line->n; k++)
+			top = fmax(top, line->values[k]);
+	}
 	if (top > 0 && isfinite(top))
 		return top;
 	return 1;
@@ -77,26 +65,27 @@ static const char *page_level(double value, double top, bool ascii)
 	return ascii ? signs[level] : blocks[level];
 }
 
-void page_add_spark(struct str *out, const json_t *values, double top, size_t columns, bool ascii)
+void page_add_spark(
+	struct str *out, const struct page_line *line, double top, size_t columns, bool ascii)
 {
-	const size_t n = json_array_size(values);
+	const size_t n = line->n;
 	if (columns > n)
 		columns = n;
 	for (size_t i = 0; i < columns; i++) {
 		double highest = NAN;
 		for (size_t k = i * n / columns; k < (i + 1) * n / columns; k++)
-			highest = fmax(highest, page_value_at(values, k));
+			highest = fmax(highest, page_value_at(line, k));
 		str_add(out, page_level(highest, top, ascii));
 	}
 }
 
-void page_add_range(struct str *out, const json_t *values, const char *unit)
+void page_add_range(struct str *out, const struct page_line *line, const char *unit)
 {
-	const size_t n = json_array_size(values);
+	const size_t n = line->n;
 	double low = NAN, high = NAN, last = NAN;
 	size_t missing = 0;
 	for (size_t i = 0; i < n; i++) {
-		const double value = page_value_at(values, i);
+		const double value = page_value_at(line, i);
 		low = fmin(low, value);
 		high = fmax(high, value);
 		if (isnan(value))
@@ -118,18 +107,17 @@ void page_add_range(struct str *out, const json_t *values, const char *unit)
 		str_addf(out, "; %zu of %zu values missing", missing, n);
 }
 
-void page_add_limit(struct str *out, const json_t *chart)
+void page_add_limit(struct str *out, const struct page_block *chart)
 {
-	const double limit = doc_number(chart, "limit");
-	if (isnan(limit))
+	if (isnan(chart->limit))
 		return;
-	str_addf(out, ", %s ", doc_word(chart, "limit_name"));
-	page_quantity(out, limit, doc_word(chart, "unit"));
+	str_addf(out, ", %s ", chart->limit_name);
+	page_quantity(out, chart->limit, chart->unit);
 }
 
-void page_add_title(struct str *out, const json_t *chart)
+void page_add_title(struct str *out, const struct page_block *chart)
 {
-	str_add(out, doc_word(chart, "title"));
+	str_add(out, chart->text);
 	page_add_limit(out, chart);
 }
 

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/document/json_value.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 
@@ -49,21 +48,21 @@ static const char html_style[] =
 
 /* ---- texts ---------------------------------------------------------------- */
 
-static void html_title(FILE *out, const json_t *block)
+static void html_title(FILE *out, const struct page_block *block)
 {
 	fputs("<h1 style=\"font-size:22px;line-height:1.25;margin:0 0 4px 0;" ANYWHERE "\">", out);
-	page_write_escaped(out, doc_word(block, "text"));
+	page_write_escaped(out, block->text);
 	fputs("</h1>\n", out);
-	if (!*doc_word(block, "below"))
+	if (!*block->below)
 		return;
 	fputs("<p class=\"soft\" style=\"margin:0 0 12px 0;color:#5b6570\">", out);
-	page_write_escaped(out, doc_word(block, "below"));
+	page_write_escaped(out, block->below);
 	fputs("</p>\n", out);
 }
 
-static void html_verdict(FILE *out, const json_t *block)
+static void html_verdict(FILE *out, const struct page_block *block)
 {
-	const char *state = doc_word(block, "state");
+	const char *state = block->state;
 	const char *color = str_or(page_color(state), "#5b6570");
 	fprintf(out,
 		"<table role=\"presentation\" width=\"100%%\" cellspacing=\"0\" cellpadding=\"0\" "
@@ -73,23 +72,23 @@ static void html_verdict(FILE *out, const json_t *block)
 		color, color);
 	page_write_escaped(out, state);
 	fputs("</b>&nbsp; ", out);
-	page_write_escaped(out, doc_word(block, "text"));
+	page_write_escaped(out, block->text);
 	fputs("</td></tr></table>\n", out);
 }
 
-static void html_heading(FILE *out, const json_t *block)
+static void html_heading(FILE *out, const struct page_block *block)
 {
 	fputs("<h2 class=\"line\" style=\"font-size:17px;line-height:1.3;margin:26px 0 8px 0;"
 	      "padding-top:8px;border-top:2px solid #1a1d21;" ANYWHERE "\">",
 		out);
-	page_write_escaped(out, doc_word(block, "text"));
+	page_write_escaped(out, block->text);
 	fputs("</h2>\n", out);
 }
 
-static void html_text(FILE *out, const json_t *block)
+static void html_text(FILE *out, const struct page_block *block)
 {
 	fputs("<p style=\"margin:8px 0;" ANYWHERE "\">", out);
-	page_write_escaped(out, doc_word(block, "text"));
+	page_write_escaped(out, block->text);
 	fputs("</p>\n", out);
 }
 
@@ -112,32 +111,27 @@ static void html_where(FILE *out, const char *where, bool link)
 }
 
 /* One row of a table that html_before() began. */
-static void html_fact(FILE *out, const json_t *block)
+static void html_fact(FILE *out, const struct page_block *block)
 {
-	const bool link = json_is_true(json_object_get(block, "link"));
-	const json_t *text;
-	size_t i;
 	fputs("<tr><td class=\"soft\" width=\"96\" style=\"vertical-align:top;padding:3px 14px 3px "
 	      "0;color:#5b6570\">",
 		out);
-	page_write_escaped(out, doc_word(block, "label"));
+	page_write_escaped(out, block->label);
 	fputs("</td><td style=\"vertical-align:top;padding:3px 0;" ANYWHERE "\">", out);
-	json_array_foreach (json_object_get(block, "texts"), i, text) {
+	for (size_t i = 0; i < block->texts.n; i++) {
 		fputs(i ? "<div style=\"margin-top:4px\">" : "<div>", out);
-		html_where(out, json_string_value(text), link);
+		html_where(out, block->texts.v[i], block->link);
 		fputs("</div>", out);
 	}
 	fputs("</td></tr>\n", out);
 }
 
-static void html_list(FILE *out, const json_t *block)
+static void html_list(FILE *out, const struct page_block *block)
 {
-	const json_t *text;
-	size_t i;
 	fputs("<ul style=\"margin:8px 0;padding-left:22px\">\n", out);
-	json_array_foreach (json_object_get(block, "texts"), i, text) {
+	for (size_t i = 0; i < block->texts.n; i++) {
 		fputs("<li style=\"margin:3px 0;" ANYWHERE "\">", out);
-		page_write_escaped(out, json_string_value(text));
+		page_write_escaped(out, block->texts.v[i]);
 		fputs("</li>\n", out);
 	}
 	fputs("</ul>\n", out);
@@ -150,14 +144,14 @@ static void html_caption(FILE *out, const char *text)
 	fputs("</p>\n", out);
 }
 
-static void html_code(FILE *out, const json_t *block)
+static void html_code(FILE *out, const struct page_block *block)
 {
-	if (*doc_word(block, "label"))
-		html_caption(out, doc_word(block, "label"));
+	if (*block->label)
+		html_caption(out, block->label);
 	fputs("<pre class=\"code\" style=\"margin:6px 0 10px 0;padding:10px;background:#f3f5f7;"
 	      "font-size:13px;line-height:1.4;white-space:pre-wrap;" ANYWHERE ";" MONO "\">",
 		out);
-	page_write_escaped(out, doc_word(block, "text"));
+	page_write_escaped(out, block->text);
 	fputs("</pre>\n", out);
 }
 
@@ -271,46 +265,41 @@ static void html_cell(
 	fprintf(out, "</%s>", tag);
 }
 
-static struct html_column *html_columns(const json_t *block, size_t n)
+static struct html_column *html_columns(const struct page_block *block)
 {
+	const size_t n = block->n_columns;
 	struct html_column *columns = rw_calloc(n, sizeof(*columns));
-	const json_t *column, *row;
-	size_t c, r;
-	json_array_foreach (json_object_get(block, "columns"), c, column) {
-		columns[c].right = json_is_true(json_object_get(column, "right"));
-		columns[c].state = json_is_true(json_object_get(column, "state"));
+	for (size_t c = 0; c < n; c++) {
+		columns[c].right = block->columns[c].right;
+		columns[c].state = block->columns[c].state;
 		/* capitals in bold are wider */
-		columns[c].word = html_word(doc_word(column, "header")) * 5 / 4;
+		columns[c].word = html_word(block->columns[c].header) * 5 / 4;
 		columns[c].cell = columns[c].word;
 	}
-	json_array_foreach (json_object_get(block, "rows"), r, row)
-		for (c = 0; c < n; c++)
-			html_measure(
-				&columns[c], str_or(json_string_value(json_array_get(row, c)), ""));
-	for (c = 0; c < n; c++)
+	for (size_t r = 0; r < block->n_rows; r++)
+		for (size_t c = 0; c < n; c++)
+			html_measure(&columns[c], block->rows[r].v[c]);
+	for (size_t c = 0; c < n; c++)
 		columns[c].whole = columns[c].right || columns[c].cell <= SHORT_CHARS;
 	html_fit(columns, n);
 	return columns;
 }
 
-static void html_table(FILE *out, const json_t *block)
+static void html_table(FILE *out, const struct page_block *block)
 {
-	const json_t *columns = json_object_get(block, "columns"), *column,
-		     *rows = json_object_get(block, "rows"), *row, *cell;
-	struct html_column *layout = html_columns(block, json_array_size(columns));
-	size_t r, c;
-	if (*doc_word(block, "caption"))
-		html_caption(out, doc_word(block, "caption"));
+	struct html_column *layout = html_columns(block);
+	if (*block->text)
+		html_caption(out, block->text);
 	fputs("<table width=\"100%\" cellspacing=\"0\" style=\"border-collapse:collapse;margin:8px "
 	      "0;font-size:13px\">\n<thead><tr>",
 		out);
-	json_array_foreach (columns, c, column)
-		html_cell(out, &layout[c], "th", doc_word(column, "header"));
+	for (size_t c = 0; c < block->n_columns; c++)
+		html_cell(out, &layout[c], "th", block->columns[c].header);
 	fputs("</tr></thead>\n<tbody>\n", out);
-	json_array_foreach (rows, r, row) {
+	for (size_t r = 0; r < block->n_rows; r++) {
 		fputs("<tr>", out);
-		json_array_foreach (row, c, cell)
-			html_cell(out, &layout[c], "td", json_string_value(cell));
+		for (size_t c = 0; c < block->n_columns; c++)
+			html_cell(out, &layout[c], "td", block->rows[r].v[c]);
 		fputs("</tr>\n", out);
 	}
 	fputs("</tbody></table>\n", out);
@@ -319,26 +308,25 @@ static void html_table(FILE *out, const json_t *block)
 
 /* ---- charts --------------------------------------------------------------- */
 
-static void html_chart_title(FILE *out, const json_t *chart)
+static void html_chart_title(FILE *out, const struct page_block *chart)
 {
 	rw_cleanup(str_done) struct str title = {0};
 	page_add_title(&title, chart);
 	html_caption(out, title.s);
 }
 
-static void html_bars(FILE *out, const json_t *chart)
+static void html_bars(FILE *out, const struct page_block *chart)
 {
-	const json_t *bar;
-	size_t i;
 	html_chart_title(out, chart);
 	fputs("<table role=\"presentation\" width=\"100%\" cellspacing=\"0\" cellpadding=\"0\" "
 	      "style=\"border-collapse:collapse;font-size:13.5px\">\n",
 		out);
-	json_array_foreach (json_object_get(chart, "bars"), i, bar) {
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const struct page_line *bar = &chart->lines[i];
 		rw_cleanup(str_done) struct str value = {0};
-		page_quantity(&value, doc_number(bar, "value"), doc_word(chart, "unit"));
+		page_quantity(&value, bar->value, chart->unit);
 		fputs("<tr><td style=\"padding:2px 10px 2px 0;width:34%;" ANYWHERE "\">", out);
-		page_write_escaped(out, doc_word(bar, "label"));
+		page_write_escaped(out, bar->label);
 		fputs("</td><td style=\"padding:2px 0;width:46%\">", out);
 		page_write_svg_bar(out, chart, bar);
 		fputs("</td><td style=\"padding:2px 0 2px 10px;text-align:right;"
@@ -350,17 +338,17 @@ static void html_bars(FILE *out, const json_t *chart)
 	fputs("</table>\n", out);
 }
 
-static void html_legend(FILE *out, const json_t *chart, size_t i, size_t alike)
+static void html_legend(FILE *out, const struct page_block *chart, size_t i, size_t alike)
 {
-	const json_t *one = json_array_get(json_object_get(chart, "series"), i);
+	const struct page_line *one = &chart->lines[i];
 	rw_cleanup(str_done) struct str text = {0};
-	if (*doc_word(one, "name"))
-		str_add(&text, doc_word(one, "name"));
+	if (*one->label)
+		str_add(&text, one->label);
 	if (alike)
 		str_addf(&text, " and %zu alike", alike);
 	if (text.n)
 		str_add(&text, ": ");
-	page_add_range(&text, json_object_get(one, "values"), doc_word(chart, "unit"));
+	page_add_range(&text, one, chart->unit);
 	fprintf(out,
 		"<div class=\"soft\" style=\"color:#5b6570;font-size:13px\"><span "
 		"style=\"color:%s!important\">&#9632;</span> ",
@@ -369,18 +357,27 @@ static void html_legend(FILE *out, const json_t *chart, size_t i, size_t alike)
 	fputs("</div>\n", out);
 }
 
-/* Series with the same values lie on one another: one line names them all. */
-static void html_times(FILE *out, const json_t *chart)
+static bool html_is_alike(const struct page_line *line, const struct page_line *other)
 {
-	const json_t *series = json_object_get(chart, "series");
+	if (line->n != other->n)
+		return false;
+	for (size_t i = 0; i < line->n; i++) {
+		const double a = line->values[i], b = other->values[i];
+		if (a != b && !(isnan(a) && isnan(b)))
+			return false;
+	}
+	return true;
+}
+
+/* Series with the same values lie on one another: one line names them all. */
+static void html_times(FILE *out, const struct page_block *chart)
+{
 	html_chart_title(out, chart);
 	page_write_svg_times(out, chart);
-	for (size_t i = 0; i < json_array_size(series); i++) {
-		const json_t *values = json_object_get(json_array_get(series, i), "values");
-		size_t first = json_array_size(series), alike = 0;
-		for (size_t k = 0; k < json_array_size(series); k++) {
-			const json_t *other = json_array_get(series, k);
-			if (!json_equal(json_object_get(other, "values"), values))
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		size_t first = chart->n_lines, alike = 0;
+		for (size_t k = 0; k < chart->n_lines; k++) {
+			if (!html_is_alike(&chart->lines[i], &chart->lines[k]))
 				continue;
 			if (first > k)
 				first = k;
@@ -415,31 +412,30 @@ static void html_heat_cell(FILE *out, double value, double top, const char *unit
 	fputs("</td>", out);
 }
 
-static void html_heat(FILE *out, const json_t *chart)
+static void html_heat(FILE *out, const struct page_block *chart)
 {
 	enum { WORDS_MOST = 10 };
-	const json_t *columns = json_object_get(chart, "columns"), *column, *row;
-	const size_t n = json_array_size(columns);
+	const size_t n = chart->texts.n;
 	const double top = page_chart_top(chart);
-	size_t r, c;
 	html_chart_title(out, chart);
 	fputs("<table width=\"100%\" cellspacing=\"0\" style=\"border-collapse:collapse;font-size:"
 	      "12px;table-layout:fixed\">\n<tr class=\"soft\"><td width=\"120\"></td>",
 		out);
-	json_array_foreach (columns, c, column) {
+	for (size_t c = 0; c < n; c++) {
 		fputs("<td style=\"text-align:center;color:#5b6570;" ANYWHERE "\">", out);
 		if (n <= WORDS_MOST || c % 4 == 0)
-			page_write_escaped(out, json_string_value(column));
+			page_write_escaped(out, chart->texts.v[c]);
 		fputs("</td>", out);
 	}
 	fputs("</tr>\n", out);
-	json_array_foreach (json_object_get(chart, "rows"), r, row) {
+	for (size_t r = 0; r < chart->n_lines; r++) {
+		const struct page_line *row = &chart->lines[r];
 		fputs("<tr><td style=\"padding-right:8px;" ANYWHERE "\">", out);
-		page_write_escaped(out, doc_word(row, "label"));
+		page_write_escaped(out, row->label);
 		fputs("</td>", out);
-		for (c = 0; c < n; c++)
-			html_heat_cell(out, page_value_at(json_object_get(row, "values"), c), top,
-				doc_word(chart, "unit"), n <= WORDS_MOST);
+		for (size_t c = 0; c < n; c++)
+			html_heat_cell(
+				out, page_value_at(row, c), top, chart->unit, n <= WORDS_MOST);
 		fputs("</tr>\n", out);
 	}
 	fputs("</table>\n", out);
@@ -448,49 +444,46 @@ static void html_heat(FILE *out, const json_t *chart)
 /* ---- the page ------------------------------------------------------------- */
 
 /* Facts below one another are one table. */
-static void html_between(FILE *out, const char *before, const char *kind)
+static void html_between(FILE *out, bool was_fact, bool is_fact)
 {
-	const bool was = str_eq(before, "fact"), is = str_eq(kind, "fact");
-	if (was && !is)
+	if (was_fact && !is_fact)
 		fputs("</table>\n", out);
-	if (is && !was)
+	if (is_fact && !was_fact)
 		fputs("<table role=\"presentation\" width=\"100%\" cellspacing=\"0\" "
 		      "cellpadding=\"0\" style=\"border-collapse:collapse;margin:6px 0\">\n",
 			out);
 }
 
-void page_write_html(FILE *out, const json_t *page)
+static void html_gap(FILE *out, const struct page_block *block)
 {
-	static const struct {
-		const char *kind;
-		void (*write)(FILE *out, const json_t *block);
-	} writers[] = {
-		{"title", html_title},
-		{"verdict", html_verdict},
-		{"heading", html_heading},
-		{"text", html_text},
-		{"fact", html_fact},
-		{"list", html_list},
-		{"code", html_code},
-		{"table", html_table},
-		{"bars", html_bars},
-		{"times", html_times},
-		{"heat", html_heat},
+}
+
+void page_write_html(FILE *out, const struct page *page)
+{
+	static void (*const writers[BLOCK_KINDS])(FILE * out, const struct page_block *block) = {
+		[BLOCK_TITLE] = html_title,
+		[BLOCK_VERDICT] = html_verdict,
+		[BLOCK_HEADING] = html_heading,
+		[BLOCK_TEXT] = html_text,
+		[BLOCK_FACT] = html_fact,
+		[BLOCK_LIST] = html_list,
+		[BLOCK_CODE] = html_code,
+		[BLOCK_GAP] = html_gap,
+		[BLOCK_TABLE] = html_table,
+		[BLOCK_BARS] = html_bars,
+		[BLOCK_TIMES] = html_times,
+		[BLOCK_HEAT] = html_heat,
 	};
-	const char *before = "";
-	const json_t *block;
-	size_t i;
+	bool was_fact = false;
 	fputs(html_head, out);
-	page_write_escaped(out, doc_word(page, "title"));
+	page_write_escaped(out, page->title);
 	fputs(html_style, out);
-	json_array_foreach (json_object_get(page, "blocks"), i, block) {
-		const char *kind = doc_word(block, "kind");
-		html_between(out, before, kind);
-		for (size_t k = 0; k < rw_countof(writers); k++)
-			if (str_eq(writers[k].kind, kind))
-				writers[k].write(out, block);
-		before = kind;
+	for (size_t i = 0; i < page->n; i++) {
+		const struct page_block *block = page->blocks[i];
+		html_between(out, was_fact, block->kind == BLOCK_FACT);
+		writers[block->kind](out, block);
+		was_fact = block->kind == BLOCK_FACT;
 	}
-	html_between(out, before, "");
+	html_between(out, was_fact, false);
 	fputs("</div>\n</body>\n</html>\n", out);
 }

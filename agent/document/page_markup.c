@@ -1,7 +1,7 @@
 /* page_markup - what text, html and SVG of a page have in common: escapes and colours. */
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/document/page_writers.h"
 
 void page_write_escaped(FILE *out, const char *text)

@@ -2,9 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/document/json_value.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 
@@ -52,35 +51,30 @@ static void md_put_where(FILE *out, const char *where, bool link)
 	}
 }
 
-static void md_fact(FILE *out, const json_t *block)
+static void md_fact(FILE *out, const struct page_block *block)
 {
-	const json_t *texts = json_object_get(block, "texts"), *text;
-	const bool link = json_is_true(json_object_get(block, "link"));
-	const bool many = json_array_size(texts) > 1;
-	const char *label = doc_word(block, "label");
-	size_t i;
+	const bool many = block->texts.n > 1;
+	const char *label = block->label;
 	if (*label) {
 		fputs("- **", out);
 		md_put(out, label);
 		fputs(many ? "**:\n" : "**: ", out);
 	}
-	json_array_foreach (texts, i, text) {
+	for (size_t i = 0; i < block->texts.n; i++) {
 		if (many && *label)
 			fputs("  - ", out);
 		else if (!*label)
 			fputs("- ", out);
-		md_put_where(out, json_string_value(text), link);
+		md_put_where(out, block->texts.v[i], block->link);
 		fputc('\n', out);
 	}
 }
 
-static void md_list(FILE *out, const json_t *block)
+static void md_list(FILE *out, const struct page_block *block)
 {
-	const json_t *text;
-	size_t i;
-	json_array_foreach (json_object_get(block, "texts"), i, text) {
+	for (size_t i = 0; i < block->texts.n; i++) {
 		fputs("- ", out);
-		md_put_line(out, json_string_value(text));
+		md_put_line(out, block->texts.v[i]);
 		fputc('\n', out);
 	}
 }
@@ -98,9 +92,9 @@ static void md_fence(FILE *out, const char *text)
 		fputc('`', out);
 }
 
-static void md_code(FILE *out, const json_t *block)
+static void md_code(FILE *out, const struct page_block *block)
 {
-	const char *text = doc_word(block, "text"), *label = doc_word(block, "label");
+	const char *text = block->text, *label = block->label;
 	if (*label) {
 		fputs("**", out);
 		md_put(out, label);
@@ -112,35 +106,33 @@ static void md_code(FILE *out, const json_t *block)
 	fputc('\n', out);
 }
 
-static void md_table(FILE *out, const json_t *block)
+static void md_table(FILE *out, const struct page_block *block)
 {
-	const json_t *columns = json_object_get(block, "columns"), *column,
-		     *rows = json_object_get(block, "rows"), *row, *cell;
-	size_t r, c;
-	if (*doc_word(block, "caption")) {
-		md_put_line(out, doc_word(block, "caption"));
+	const size_t n = block->n_columns;
+	if (*block->text) {
+		md_put_line(out, block->text);
 		fputs("\n\n", out);
 	}
-	json_array_foreach (columns, c, column) {
+	for (size_t c = 0; c < n; c++) {
 		fputs("| ", out);
-		md_put(out, doc_word(column, "header"));
+		md_put(out, block->columns[c].header);
 		fputc(' ', out);
 	}
 	fputs("|\n", out);
-	json_array_foreach (columns, c, column)
-		fputs(json_is_true(json_object_get(column, "right")) ? "|---:" : "|---", out);
+	for (size_t c = 0; c < n; c++)
+		fputs(block->columns[c].right ? "|---:" : "|---", out);
 	fputs("|\n", out);
-	json_array_foreach (rows, r, row) {
-		json_array_foreach (row, c, cell) {
+	for (size_t r = 0; r < block->n_rows; r++) {
+		for (size_t c = 0; c < n; c++) {
 			fputs("| ", out);
-			md_put(out, json_string_value(cell));
+			md_put(out, block->rows[r].v[c]);
 			fputc(' ', out);
 		}
 		fputs("|\n", out);
 	}
 }
 
-static void md_chart_title(FILE *out, const json_t *chart)
+static void md_chart_title(FILE *out, const struct page_block *chart)
 {
 	rw_cleanup(str_done) struct str title = {0};
 	page_add_title(&title, chart);
@@ -149,43 +141,40 @@ static void md_chart_title(FILE *out, const json_t *chart)
 	fputs("**\n\n", out);
 }
 
-static void md_bars(FILE *out, const json_t *chart)
+static void md_bars(FILE *out, const struct page_block *chart)
 {
 	const double top = page_chart_top(chart);
-	const json_t *bar;
-	size_t i;
 	md_chart_title(out, chart);
 	fputs("| | | |\n|---|---:|---|\n", out);
-	json_array_foreach (json_object_get(chart, "bars"), i, bar) {
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const struct page_line *bar = &chart->lines[i];
 		rw_cleanup(str_done) struct str drawn = {0}, value = {0};
-		page_add_bar(&drawn, doc_number(bar, "value"), top, MD_BAR, false);
-		page_quantity(&value, doc_number(bar, "value"), doc_word(chart, "unit"));
+		page_add_bar(&drawn, bar->value, top, MD_BAR, false);
+		page_quantity(&value, bar->value, chart->unit);
 		drawn.s[strcspn(drawn.s, " ")] = '\0';
 		fputs("| ", out);
-		md_put(out, doc_word(bar, "label"));
+		md_put(out, bar->label);
 		fputs(" | ", out);
 		md_put(out, value.s);
 		fprintf(out, " | %s |\n", drawn.s);
 	}
 }
 
-static void md_times(FILE *out, const json_t *chart)
+static void md_times(FILE *out, const struct page_block *chart)
 {
 	const double top = page_chart_top(chart);
-	const json_t *series;
 	rw_cleanup(str_done) struct str range = {0};
-	size_t i;
 	md_chart_title(out, chart);
-	page_add_clock(&range, doc_word(chart, "since"));
+	page_add_clock(&range, chart->since);
 	str_add(&range, " to ");
-	page_add_clock(&range, doc_word(chart, "until"));
+	page_add_clock(&range, chart->until);
 	fputs("```\n", out);
-	json_array_foreach (json_object_get(chart, "series"), i, series) {
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const struct page_line *series = &chart->lines[i];
 		rw_cleanup(str_done) struct str spark = {0}, numbers = {0}, name = {0};
-		const json_t *values = json_object_get(series, "values");
-		page_add_spark(&spark, values, top, MD_SPARK, false);
-		page_add_range(&numbers, values, doc_word(chart, "unit"));
-		str_add(&name, doc_word(series, "name"));
+		page_add_spark(&spark, series, top, MD_SPARK, false);
+		page_add_range(&numbers, series, chart->unit);
+		str_add(&name, series->label);
 		for (char *s = name.s; *s; s++)
 			if (*s == '`')
 				*s = '\'';
@@ -196,29 +185,28 @@ static void md_times(FILE *out, const json_t *chart)
 	fprintf(out, "%s\n```\n", range.s);
 }
 
-static void md_heat(FILE *out, const json_t *chart)
+static void md_heat(FILE *out, const struct page_block *chart)
 {
-	const json_t *columns = json_object_get(chart, "columns"), *column, *row;
-	size_t r, c;
+	const size_t n = chart->texts.n;
 	md_chart_title(out, chart);
 	fputs("| |", out);
-	json_array_foreach (columns, c, column) {
+	for (size_t c = 0; c < n; c++) {
 		fputc(' ', out);
-		md_put(out, json_string_value(column));
+		md_put(out, chart->texts.v[c]);
 		fputs(" |", out);
 	}
 	fputs("\n|---|", out);
-	for (c = 0; c < json_array_size(columns); c++)
+	for (size_t c = 0; c < n; c++)
 		fputs("---:|", out);
 	fputc('\n', out);
-	json_array_foreach (json_object_get(chart, "rows"), r, row) {
+	for (size_t r = 0; r < chart->n_lines; r++) {
+		const struct page_line *row = &chart->lines[r];
 		fputs("| ", out);
-		md_put(out, doc_word(row, "label"));
+		md_put(out, row->label);
 		fputs(" |", out);
-		for (c = 0; c < json_array_size(columns); c++) {
+		for (size_t c = 0; c < n; c++) {
 			rw_cleanup(str_done) struct str value = {0};
-			page_quantity(&value, page_value_at(json_object_get(row, "values"), c),
-				doc_word(chart, "unit"));
+			page_quantity(&value, page_value_at(row, c), chart->unit);
 			fputc(' ', out);
 			md_put(out, value.s);
 			fputs(" |", out);
@@ -227,74 +215,66 @@ static void md_heat(FILE *out, const json_t *chart)
 	}
 }
 
-static void md_title(FILE *out, const json_t *block)
+static void md_title(FILE *out, const struct page_block *block)
 {
 	fputs("# ", out);
-	md_put(out, doc_word(block, "text"));
+	md_put(out, block->text);
 	fputc('\n', out);
-	if (*doc_word(block, "below")) {
+	if (*block->below) {
 		fputc('\n', out);
-		md_put_line(out, doc_word(block, "below"));
+		md_put_line(out, block->below);
 		fputc('\n', out);
 	}
 }
 
-static void md_verdict(FILE *out, const json_t *block)
+static void md_verdict(FILE *out, const struct page_block *block)
 {
 	fputs("**", out);
-	md_put(out, doc_word(block, "state"));
+	md_put(out, block->state);
 	fputs("** ", out);
-	md_put(out, doc_word(block, "text"));
+	md_put(out, block->text);
 	fputc('\n', out);
 }
 
-static void md_heading(FILE *out, const json_t *block)
+static void md_heading(FILE *out, const struct page_block *block)
 {
 	fputs("## ", out);
-	md_put(out, doc_word(block, "text"));
+	md_put(out, block->text);
 	fputc('\n', out);
 }
 
-static void md_text(FILE *out, const json_t *block)
+static void md_text(FILE *out, const struct page_block *block)
 {
-	md_put_line(out, doc_word(block, "text"));
+	md_put_line(out, block->text);
 	fputc('\n', out);
 }
 
-void page_write_md(FILE *out, const json_t *page)
+void page_write_md(FILE *out, const struct page *page)
 {
-	static const struct {
-		const char *kind;
-		void (*write)(FILE *out, const json_t *block);
-	} writers[] = {
-		{"title", md_title},
-		{"verdict", md_verdict},
-		{"heading", md_heading},
-		{"text", md_text},
-		{"fact", md_fact},
-		{"list", md_list},
-		{"code", md_code},
-		{"table", md_table},
-		{"bars", md_bars},
-		{"times", md_times},
-		{"heat", md_heat},
+	static void (*const writers[BLOCK_KINDS])(FILE * out, const struct page_block *block) = {
+		[BLOCK_TITLE] = md_title,
+		[BLOCK_VERDICT] = md_verdict,
+		[BLOCK_HEADING] = md_heading,
+		[BLOCK_TEXT] = md_text,
+		[BLOCK_FACT] = md_fact,
+		[BLOCK_LIST] = md_list,
+		[BLOCK_CODE] = md_code,
+		[BLOCK_TABLE] = md_table,
+		[BLOCK_BARS] = md_bars,
+		[BLOCK_TIMES] = md_times,
+		[BLOCK_HEAT] = md_heat,
 	};
-	const char *before = "";
-	const json_t *block;
-	size_t i;
-	json_array_foreach (json_object_get(page, "blocks"), i, block) {
-		const char *kind = doc_word(block, "kind");
-		const bool facts = str_eq(kind, "fact") && str_eq(before, "fact");
-		for (size_t k = 0; k < rw_countof(writers); k++) {
-			if (!str_eq(writers[k].kind, kind))
-				continue;
-			if (*before && !facts)
-				fputc('\n', out);
-			writers[k].write(out, block);
-		}
-		if (!str_eq(kind, "gap"))
-			before = kind;
-		else if (*before)
-			before = "gap";
+	bool begun = false;
+	enum block_kind before = BLOCK_GAP;
+	for (size_t i = 0; i < page->n; i++) {
+		const enum block_kind kind = page->blocks[i]->kind;
+		const bool facts = kind == BLOCK_FACT && before == BLOCK_FACT;
+		before = kind;
+		if (kind == BLOCK_GAP)
+			continue;
+		if (begun && !facts)
+			fputc('\n', out);
+		writers[kind](out, page->blocks[i]);
+		begun = true;
 	}
 }

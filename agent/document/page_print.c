@@ -4,7 +4,7 @@
 #include "agent/document/page.h"
 #include "agent/document/page_writers.h"
 
-int page_print(FILE *out, const json_t *page, const struct page_style *style)
+int page_print(FILE *out, const struct page *page, const struct page_style *style)
 {
 	if (style->format == FORMAT_HTML)
 		page_write_html(out, page);

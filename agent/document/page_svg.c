@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/document/json_value.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 
@@ -25,12 +24,12 @@ static double svg_y(double value, double top)
 	return ABOVE + PLOT_HIGH * (1 - fmin(fmax(value / top, 0), 1));
 }
 
-static void svg_grid(FILE *out, const json_t *times, double top)
+static void svg_grid(FILE *out, const struct page_block *times, double top)
 {
 	for (int line = 0; line <= 2; line++) {
 		rw_cleanup(str_done) struct str text = {0};
 		const double value = top * line / 2, y = svg_y(value, top);
-		page_quantity(&text, value, doc_word(times, "unit"));
+		page_quantity(&text, value, times->unit);
 		fprintf(out,
 			"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" "
 			"stroke=\"#d6dbe0\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
@@ -41,10 +40,10 @@ static void svg_grid(FILE *out, const json_t *times, double top)
 }
 
 /* "03:14" while all is on one day, else "11-21 03:14". */
-static void svg_clock(FILE *out, const json_t *times, const char *key, int x, const char *anchor)
+static void svg_clock(
+	FILE *out, const struct page_block *times, const char *time, int x, const char *anchor)
 {
-	const char *since = doc_word(times, "since"), *until = doc_word(times, "until"),
-		   *time = doc_word(times, key);
+	const char *since = times->since, *until = times->until;
 	const bool day = strncmp(since, until, 10) == 0;
 	rw_cleanup(str_done) struct str text = {0};
 	if (strlen(time) < 16)
@@ -58,31 +57,31 @@ static void svg_clock(FILE *out, const json_t *times, const char *key, int x, co
 	fputs("</text>\n", out);
 }
 
-static void svg_line(FILE *out, const json_t *values, double top, const char *color)
+static void svg_line(FILE *out, const struct page_line *line, double top, const char *color)
 {
-	const size_t n = json_array_size(values);
+	const size_t n = line->n;
 	bool begun = false;
 	fprintf(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" d=\"", color);
 	for (size_t i = 0; i < n; i++) {
-		const double value = page_value_at(values, i);
+		const double value = page_value_at(line, i);
 		if (!isnan(value))
 			fprintf(out, "%c%.1f %.1f", begun ? 'L' : 'M', svg_x(i, n),
 				svg_y(value, top));
 		begun = !isnan(value);
 		/* a value between two gaps is a dot */
-		if (begun && isnan(page_value_at(values, i + 1)))
+		if (begun && isnan(page_value_at(line, i + 1)))
 			fputs("h1", out);
 	}
 	fputs("\"/>\n", out);
 }
 
-static void svg_columns(FILE *out, const json_t *values, double top, const char *color)
+static void svg_columns(FILE *out, const struct page_line *line, double top, const char *color)
 {
-	const size_t n = json_array_size(values);
+	const size_t n = line->n;
 	const double step = (double)PLOT_WIDE / (double)(n ? n : 1);
 	const double gap = step > 4 ? 1 : 0;
 	for (size_t i = 0; i < n; i++) {
-		const double value = page_value_at(values, i), x = LEFT + step * (double)i;
+		const double value = page_value_at(line, i), x = LEFT + step * (double)i;
 		const double y = isnan(value) ? ABOVE : svg_y(value, top);
 		if (isnan(value))
 			fprintf(out, "<rect class=\"none\" fill=\"#eef0f2\"");
@@ -93,9 +92,9 @@ static void svg_columns(FILE *out, const json_t *values, double top, const char 
 	}
 }
 
-static void svg_limit(FILE *out, const json_t *times, double top)
+static void svg_limit(FILE *out, const struct page_block *times, double top)
 {
-	const double limit = doc_number(times, "limit");
+	const double limit = times->limit;
 	if (isnan(limit))
 		return;
 	fprintf(out,
@@ -104,36 +103,31 @@ static void svg_limit(FILE *out, const json_t *times, double top)
 		LEFT, WIDE - RIGHT, svg_y(limit, top), svg_y(limit, top));
 }
 
-void page_write_svg_times(FILE *out, const json_t *times)
+void page_write_svg_times(FILE *out, const struct page_block *times)
 {
 	const double top = page_chart_round(page_chart_top(times));
-	const bool columns = json_is_true(json_object_get(times, "columns"));
-	const json_t *series;
-	size_t i;
 	fprintf(out,
 		"<svg viewBox=\"0 0 %d %d\" width=\"100%%\" role=\"img\" "
 		"style=\"display:block;height:auto\" font-size=\"11\" fill=\"#5b6570\" "
 		"font-family=\"sans-serif\">\n",
 		WIDE, HIGH);
 	svg_grid(out, times, top);
-	json_array_foreach (json_object_get(times, "series"), i, series) {
-		const json_t *values = json_object_get(series, "values");
-		if (columns)
-			svg_columns(out, values, top, page_series_color(i));
+	for (size_t i = 0; i < times->n_lines; i++) {
+		if (times->as_columns)
+			svg_columns(out, &times->lines[i], top, page_series_color(i));
 		else
-			svg_line(out, values, top, page_series_color(i));
+			svg_line(out, &times->lines[i], top, page_series_color(i));
 	}
 	svg_limit(out, times, top);
-	svg_clock(out, times, "since", LEFT, "start");
-	svg_clock(out, times, "until", WIDE - RIGHT, "end");
+	svg_clock(out, times, times->since, LEFT, "start");
+	svg_clock(out, times, times->until, WIDE - RIGHT, "end");
 	fputs("</svg>\n", out);
 }
 
-void page_write_svg_bar(FILE *out, const json_t *bars, const json_t *bar)
+void page_write_svg_bar(FILE *out, const struct page_block *bars, const struct page_line *bar)
 {
-	const double top = page_chart_top(bars), value = doc_number(bar, "value"),
-		     limit = doc_number(bars, "limit");
-	const char *color = str_or(page_color(doc_word(bar, "state")), page_series_color(0));
+	const double top = page_chart_top(bars), value = bar->value, limit = bars->limit;
+	const char *color = str_or(page_color(bar->state), page_series_color(0));
 	fputs("<svg viewBox=\"0 0 200 12\" width=\"100%\" height=\"12\" "
 	      "preserveAspectRatio=\"none\" style=\"display:block\">"
 	      "<rect class=\"none\" width=\"200\" height=\"12\" fill=\"#eef0f2\"/>",

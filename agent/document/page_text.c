@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/document/json_value.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 
@@ -89,16 +88,16 @@ static void text_page_bold(const struct text_page *to, const char *text)
 	text_page_on(to, "0");
 }
 
-static void text_page_title(const struct text_page *to, const json_t *block)
+static void text_page_title(const struct text_page *to, const struct page_block *block)
 {
-	text_page_bold(to, doc_word(block, "text"));
-	if (*doc_word(block, "below"))
-		text_page_wrap(to, doc_word(block, "below"), 0, 0);
+	text_page_bold(to, block->text);
+	if (*block->below)
+		text_page_wrap(to, block->below, 0, 0);
 }
 
-static void text_page_verdict(const struct text_page *to, const json_t *block)
+static void text_page_verdict(const struct text_page *to, const struct page_block *block)
 {
-	const char *state = doc_word(block, "state"), *code = text_page_code(state);
+	const char *state = block->state, *code = text_page_code(state);
 	if (code)
 		text_page_on(to, code);
 	fputs(state, to->out);
@@ -106,30 +105,26 @@ static void text_page_verdict(const struct text_page *to, const json_t *block)
 		text_page_on(to, "0");
 	fputs("  ", to->out);
 	const size_t indent = text_page_width(state) + 2;
-	text_page_wrap(to, doc_word(block, "text"), indent, indent);
+	text_page_wrap(to, block->text, indent, indent);
 }
 
-static void text_page_fact(const struct text_page *to, const json_t *block)
+static void text_page_fact(const struct text_page *to, const struct page_block *block)
 {
-	const json_t *texts = json_object_get(block, "texts"), *text;
-	const char *label = doc_word(block, "label");
-	size_t i;
-	json_array_foreach (texts, i, text) {
+	const char *label = block->label;
+	for (size_t i = 0; i < block->texts.n; i++) {
 		fprintf(to->out, "%-*s", LABEL, i == 0 ? label : "");
 		size_t at = LABEL;
 		if (i == 0 && strlen(label) > LABEL)
 			at = strlen(label);
-		text_page_wrap(to, json_string_value(text), at, LABEL);
+		text_page_wrap(to, block->texts.v[i], at, LABEL);
 	}
 }
 
-static void text_page_list(const struct text_page *to, const json_t *block)
+static void text_page_list(const struct text_page *to, const struct page_block *block)
 {
-	const json_t *text;
-	size_t i;
-	json_array_foreach (json_object_get(block, "texts"), i, text) {
+	for (size_t i = 0; i < block->texts.n; i++) {
 		fputs("- ", to->out);
-		text_page_wrap(to, json_string_value(text), 2, 2);
+		text_page_wrap(to, block->texts.v[i], 2, 2);
 	}
 }
 
@@ -144,16 +139,6 @@ static void text_page_lines(const struct text_page *to, const char *label, const
 }
 
 /* ---- tables --------------------------------------------------------------- */
-
-static const char *text_page_cell(const json_t *row, size_t c)
-{
-	return str_or(json_string_value(json_array_get(row, c)), "");
-}
-
-static bool text_page_flag(const json_t *columns, size_t c, const char *key)
-{
-	return json_is_true(json_object_get(json_array_get(columns, c), key));
-}
 
 /* Columns of the longest word of @text. */
 static size_t text_page_word(const char *text)
@@ -170,12 +155,11 @@ static size_t text_page_word(const char *text)
 }
 
 /* No word is cut: names are copied from here. */
-static size_t text_page_least(const json_t *rows, size_t c)
+static size_t text_page_least(const struct page_block *block, size_t c)
 {
-	size_t least = CELL_LEAST, r;
-	const json_t *row;
-	json_array_foreach (rows, r, row) {
-		const size_t word = text_page_word(text_page_cell(row, c));
+	size_t least = CELL_LEAST;
+	for (size_t r = 0; r < block->n_rows; r++) {
+		const size_t word = text_page_word(block->rows[r].v[c]);
 		if (word > least)
 			least = word;
 	}
@@ -184,20 +168,19 @@ static size_t text_page_least(const json_t *rows, size_t c)
 
 /* The widest column of words gives up a column until all fit, or until every word stands alone. */
 static void text_page_shrink(
-	const struct text_page *to, const json_t *block, size_t *widths, size_t n)
+	const struct text_page *to, const struct page_block *block, size_t *widths)
 {
-	const json_t *columns = json_object_get(block, "columns"),
-		     *rows = json_object_get(block, "rows");
+	const size_t n = block->n_columns;
 	size_t *least = rw_calloc(n, sizeof(*least));
 	size_t all = 2 * (n - 1);
 	for (size_t c = 0; c < n; c++) {
 		all += widths[c];
-		least[c] = text_page_least(rows, c);
+		least[c] = text_page_least(block, c);
 	}
 	while (all > to->width) {
 		size_t widest = n;
 		for (size_t c = 0; c < n; c++)
-			if (!text_page_flag(columns, c, "right") && widths[c] > least[c] &&
+			if (!block->columns[c].right && widths[c] > least[c] &&
 				(widest == n || widths[c] >= widths[widest]))
 				widest = c;
 		if (widest == n)
@@ -226,18 +209,19 @@ static size_t text_page_line(const char *text, size_t width)
 }
 
 /* One line of a row's cells; moves each of @at behind what it printed. Is anything left? */
-static bool text_page_row_line(const struct text_page *to, const json_t *columns, const char **at,
-	const size_t *widths, size_t n)
+static bool text_page_row_line(const struct text_page *to, const struct page_block *block,
+	const char **at, const size_t *widths)
 {
 	bool more = false;
 	size_t pending = 0; /* blanks, printed only where something follows */
-	for (size_t c = 0; c < n; c++) {
+	for (size_t c = 0; c < block->n_columns; c++) {
+		const struct page_column *column = &block->columns[c];
 		const size_t bytes = text_page_line(at[c], widths[c]);
 		const size_t room = widths[c] - text_page_columns(at[c], bytes);
 		const char *code = NULL;
-		if (text_page_flag(columns, c, "state") && at[c][bytes] == '\0')
+		if (column->state && at[c][bytes] == '\0')
 			code = text_page_code(at[c]);
-		if (text_page_flag(columns, c, "right"))
+		if (column->right)
 			pending += room;
 		if (bytes) {
 			text_page_pad(to, pending);
@@ -248,7 +232,7 @@ static bool text_page_row_line(const struct text_page *to, const json_t *columns
 		fwrite(at[c], 1, bytes, to->out);
 		if (code)
 			text_page_on(to, "0");
-		if (!text_page_flag(columns, c, "right"))
+		if (!column->right)
 			pending += room;
 		pending += 2;
 		at[c] += bytes;
@@ -259,54 +243,49 @@ static bool text_page_row_line(const struct text_page *to, const json_t *columns
 	return more;
 }
 
-static void text_page_row(const struct text_page *to, const json_t *columns, const json_t *row,
-	const size_t *widths, size_t n)
+/* NULL for @cells: the headers. */
+static void text_page_row(const struct text_page *to, const struct page_block *block,
+	const char *const *cells, const size_t *widths)
 {
-	const char **at = rw_calloc(n, sizeof(*at));
-	for (size_t c = 0; c < n; c++) {
-		at[c] = row ? text_page_cell(row, c)
-			    : doc_word(json_array_get(columns, c), "header");
-	}
-	while (text_page_row_line(to, columns, at, widths, n))
+	const char **at = rw_calloc(block->n_columns, sizeof(*at));
+	for (size_t c = 0; c < block->n_columns; c++)
+		at[c] = cells ? cells[c] : block->columns[c].header;
+	while (text_page_row_line(to, block, at, widths))
 		;
 	free(at);
 }
 
-static void text_page_table(const struct text_page *to, const json_t *block)
+static void text_page_table(const struct text_page *to, const struct page_block *block)
 {
-	const json_t *columns = json_object_get(block, "columns"),
-		     *rows = json_object_get(block, "rows"), *row;
-	const size_t n = json_array_size(columns);
+	const size_t n = block->n_columns;
 	size_t *widths = rw_calloc(n, sizeof(*widths));
-	size_t r;
 	for (size_t c = 0; c < n; c++)
-		widths[c] = text_page_width(doc_word(json_array_get(columns, c), "header"));
-	json_array_foreach (rows, r, row)
+		widths[c] = text_page_width(block->columns[c].header);
+	for (size_t r = 0; r < block->n_rows; r++)
 		for (size_t c = 0; c < n; c++) {
-			const size_t width = text_page_width(text_page_cell(row, c));
+			const size_t width = text_page_width(block->rows[r].v[c]);
 			if (width > widths[c])
 				widths[c] = width;
 		}
-	text_page_shrink(to, block, widths, n);
-	if (*doc_word(block, "caption"))
-		text_page_bold(to, doc_word(block, "caption"));
+	text_page_shrink(to, block, widths);
+	if (*block->text)
+		text_page_bold(to, block->text);
 	text_page_on(to, "1");
-	text_page_row(to, columns, NULL, widths, n);
+	text_page_row(to, block, NULL, widths);
 	text_page_on(to, "0");
-	json_array_foreach (rows, r, row)
-		text_page_row(to, columns, row, widths, n);
+	for (size_t r = 0; r < block->n_rows; r++)
+		text_page_row(to, block, block->rows[r].v, widths);
 	free(widths);
 }
 
 /* ---- charts --------------------------------------------------------------- */
 
-static size_t text_page_label_width(const json_t *rows, const char *key)
+static size_t text_page_label_width(const struct page_block *chart)
 {
 	enum { LABEL_MOST = 32 };
-	const json_t *row;
-	size_t i, width = 0;
-	json_array_foreach (rows, i, row) {
-		const size_t wide = text_page_width(doc_word(row, key));
+	size_t width = 0;
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const size_t wide = text_page_width(chart->lines[i].label);
 		if (wide > width)
 			width = wide;
 	}
@@ -320,26 +299,25 @@ static void text_page_label(const struct text_page *to, const char *label, size_
 	text_page_pad(to, width - text_page_columns(label, bytes) + 2);
 }
 
-static void text_page_chart_title(const struct text_page *to, const json_t *chart)
+static void text_page_chart_title(const struct text_page *to, const struct page_block *chart)
 {
 	rw_cleanup(str_done) struct str title = {0};
 	page_add_title(&title, chart);
 	text_page_bold(to, title.s);
 }
 
-static void text_page_bars(const struct text_page *to, const json_t *chart)
+static void text_page_bars(const struct text_page *to, const struct page_block *chart)
 {
-	const json_t *bars = json_object_get(chart, "bars"), *bar;
-	const size_t width = text_page_label_width(bars, "label");
+	const size_t width = text_page_label_width(chart);
 	const double top = page_chart_top(chart);
-	size_t i;
 	text_page_chart_title(to, chart);
-	json_array_foreach (bars, i, bar) {
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const struct page_line *bar = &chart->lines[i];
 		rw_cleanup(str_done) struct str drawn = {0}, value = {0};
-		const char *code = text_page_code(doc_word(bar, "state"));
-		page_add_bar(&drawn, doc_number(bar, "value"), top, BAR, to->ascii);
-		page_quantity(&value, doc_number(bar, "value"), doc_word(chart, "unit"));
-		text_page_label(to, doc_word(bar, "label"), width);
+		const char *code = text_page_code(bar->state);
+		page_add_bar(&drawn, bar->value, top, BAR, to->ascii);
+		page_quantity(&value, bar->value, chart->unit);
+		text_page_label(to, bar->label, width);
 		if (code)
 			text_page_on(to, code);
 		fputs(drawn.s, to->out);
@@ -349,29 +327,28 @@ static void text_page_bars(const struct text_page *to, const json_t *chart)
 	}
 }
 
-static void text_page_times(const struct text_page *to, const json_t *chart)
+static void text_page_times(const struct text_page *to, const struct page_block *chart)
 {
-	const json_t *series = json_object_get(chart, "series"), *one;
-	const size_t width = text_page_label_width(series, "name");
+	const size_t width = text_page_label_width(chart);
 	const double top = page_chart_top(chart);
 	rw_cleanup(str_done) struct str range = {0};
-	size_t i, room = to->width - LABEL;
+	size_t room = to->width - LABEL;
 	if (width + 4 < room)
 		room -= width + 2;
 	text_page_chart_title(to, chart);
-	json_array_foreach (series, i, one) {
+	for (size_t i = 0; i < chart->n_lines; i++) {
+		const struct page_line *one = &chart->lines[i];
 		rw_cleanup(str_done) struct str spark = {0}, numbers = {0};
-		const json_t *values = json_object_get(one, "values");
-		page_add_spark(&spark, values, top, room, to->ascii);
-		page_add_range(&numbers, values, doc_word(chart, "unit"));
-		text_page_label(to, doc_word(one, "name"), width);
+		page_add_spark(&spark, one, top, room, to->ascii);
+		page_add_range(&numbers, one, chart->unit);
+		text_page_label(to, one->label, width);
 		fprintf(to->out, "%s\n", str_or(spark.s, ""));
 		text_page_pad(to, width + 2);
 		text_page_wrap(to, numbers.s, width + 2, width + 2);
 	}
-	page_add_clock(&range, doc_word(chart, "since"));
+	page_add_clock(&range, chart->since);
 	str_add(&range, " to ");
-	page_add_clock(&range, doc_word(chart, "until"));
+	page_add_clock(&range, chart->until);
 	text_page_pad(to, width + 2);
 	fprintf(to->out, "%s\n", range.s);
 }
@@ -396,94 +373,78 @@ static void text_page_heat_value(
 }
 
 /* Numbers and shades where the width is enough, else only shades. */
-static void text_page_heat(const struct text_page *to, const json_t *chart)
+static void text_page_heat(const struct text_page *to, const struct page_block *chart)
 {
 	enum { CELL = 12 };
-	const json_t *rows = json_object_get(chart, "rows"), *row, *column,
-		     *columns = json_object_get(chart, "columns");
-	const size_t n = json_array_size(columns), label = text_page_label_width(rows, "label");
+	const size_t n = chart->texts.n, label = text_page_label_width(chart);
 	const double top = page_chart_top(chart);
 	const size_t cell = label + 2 + n * CELL <= to->width ? CELL : 1;
-	size_t r, c;
 	text_page_chart_title(to, chart);
 	if (cell > 1) {
 		text_page_pad(to, label + 2);
-		json_array_foreach (columns, c, column) {
-			const char *text = json_string_value(column);
+		for (size_t c = 0; c < n; c++) {
+			const char *text = chart->texts.v[c];
 			const size_t bytes = text_page_line(text, CELL - 3);
 			text_page_pad(to, CELL - 2 + 2 * (c > 0) - text_page_columns(text, bytes));
 			fprintf(to->out, "%.*s", (int)bytes, text);
 		}
 		fputc('\n', to->out);
 	}
-	json_array_foreach (rows, r, row) {
-		const json_t *values = json_object_get(row, "values");
-		text_page_label(to, doc_word(row, "label"), label);
-		for (c = 0; c < n; c++)
-			text_page_heat_value(
-				to, page_value_at(values, c), top, doc_word(chart, "unit"), cell);
+	for (size_t r = 0; r < chart->n_lines; r++) {
+		const struct page_line *row = &chart->lines[r];
+		text_page_label(to, row->label, label);
+		for (size_t c = 0; c < n; c++)
+			text_page_heat_value(to, page_value_at(row, c), top, chart->unit, cell);
 		fputc('\n', to->out);
 	}
 }
 
 /* ---- the page ------------------------------------------------------------- */
 
-static bool text_page_is_code(const json_t *block, bool labelled)
+/* Facts and the commands below them stay together. */
+static bool text_page_is_close(const struct page_block *block)
 {
-	if (!str_eq(doc_word(block, "kind"), "code"))
+	return block->kind == BLOCK_FACT || (block->kind == BLOCK_CODE && !*block->label);
+}
+
+/* ... and a heading with what follows it. */
+static bool text_page_gap(const struct page_block *before, const struct page_block *block)
+{
+	if (!before || before->kind == BLOCK_TITLE || before->kind == BLOCK_HEADING)
 		return false;
-	return (*doc_word(block, "label") != '\0') == labelled;
+	return !text_page_is_close(before) || !text_page_is_close(block);
 }
 
-/* Facts and the commands below them stay together, and a heading with what follows it. */
-static bool text_page_gap(const json_t *before, const json_t *block)
+static void text_page_block(const struct text_page *to, const struct page_block *block)
 {
-	const char *was = doc_word(before, "kind"), *is = doc_word(block, "kind");
-	if (!before || str_eq(was, "title") || str_eq(was, "heading"))
-		return false;
-	const bool was_close = str_eq(was, "fact") || text_page_is_code(before, false);
-	const bool is_close = str_eq(is, "fact") || text_page_is_code(block, false);
-	return !was_close || !is_close;
+	switch (block->kind) {
+	case BLOCK_TITLE: text_page_title(to, block); break;
+	case BLOCK_VERDICT: text_page_verdict(to, block); break;
+	case BLOCK_HEADING: text_page_bold(to, block->text); break;
+	case BLOCK_TEXT: text_page_wrap(to, block->text, 0, 0); break;
+	case BLOCK_FACT: text_page_fact(to, block); break;
+	case BLOCK_LIST: text_page_list(to, block); break;
+	case BLOCK_CODE: text_page_lines(to, block->label, block->text); break;
+	case BLOCK_TABLE: text_page_table(to, block); break;
+	case BLOCK_BARS: text_page_bars(to, block); break;
+	case BLOCK_TIMES: text_page_times(to, block); break;
+	case BLOCK_HEAT: text_page_heat(to, block); break;
+	case BLOCK_GAP:
+	case BLOCK_KINDS: break;
+	}
 }
 
-static void text_page_block(const struct text_page *to, const json_t *block)
-{
-	static const struct {
-		const char *kind;
-		void (*write)(const struct text_page *to, const json_t *block);
-	} writers[] = {
-		{"title", text_page_title},
-		{"verdict", text_page_verdict},
-		{"fact", text_page_fact},
-		{"list", text_page_list},
-		{"table", text_page_table},
-		{"bars", text_page_bars},
-		{"times", text_page_times},
-		{"heat", text_page_heat},
-	};
-	const char *kind = doc_word(block, "kind");
-	for (size_t i = 0; i < rw_countof(writers); i++)
-		if (str_eq(kind, writers[i].kind))
-			writers[i].write(to, block);
-	if (str_eq(kind, "heading"))
-		text_page_bold(to, doc_word(block, "text"));
-	else if (str_eq(kind, "text"))
-		text_page_wrap(to, doc_word(block, "text"), 0, 0);
-	else if (str_eq(kind, "code"))
-		text_page_lines(to, doc_word(block, "label"), doc_word(block, "text"));
-}
-
-void page_write_text(FILE *out, const json_t *page, const struct page_style *style)
+void page_write_text(FILE *out, const struct page *page, const struct page_style *style)
 {
 	const struct text_page to = {.out = out,
 		.width = style->width ? style->width : WIDTH_USUAL,
 		.color = style->color,
 		.ascii = style->ascii};
-	const json_t *block, *before = NULL;
+	const struct page_block *before = NULL;
 	bool asked = false;
-	size_t i;
-	json_array_foreach (json_object_get(page, "blocks"), i, block) {
-		if (str_eq(doc_word(block, "kind"), "gap")) {
+	for (size_t i = 0; i < page->n; i++) {
+		const struct page_block *block = page->blocks[i];
+		if (block->kind == BLOCK_GAP) {
 			asked = before != NULL;
 			continue;
 		}

@@ -2,20 +2,19 @@
 #ifndef RW_DOCUMENT_PAGE_WRITERS_H
 #define RW_DOCUMENT_PAGE_WRITERS_H
 
-#include <jansson.h>
 #include <stdio.h>
 
-#include "agent/document/page.h"
+#include "agent/document/page_blocks.h"
 
-void page_write_text(FILE *out, const json_t *page, const struct page_style *style);
-void page_write_md(FILE *out, const json_t *page);
-void page_write_html(FILE *out, const json_t *page);
+void page_write_text(FILE *out, const struct page *page, const struct page_style *style);
+void page_write_md(FILE *out, const struct page *page);
+void page_write_html(FILE *out, const struct page *page);
 
 /* page_write_escaped - @text without markup of html; also fit for an attribute in quotes. */
 void page_write_escaped(FILE *out, const char *text);
 /* The charts of a page, as SVG. */
-void page_write_svg_times(FILE *out, const json_t *times);
-void page_write_svg_bar(FILE *out, const json_t *bars, const json_t *bar);
+void page_write_svg_times(FILE *out, const struct page_block *times);
+void page_write_svg_bar(FILE *out, const struct page_block *bars, const struct page_line *bar);
 /* page_color - of @state in a verdict, a table or a bar; NULL for an ordinary word. */
 const char *page_color(const char *state);
 /* page_series_color - of series @i of a chart. */

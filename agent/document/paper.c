@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 
 size_t paper_width(FILE *out, size_t usual, size_t most)
 {

@@ -5,7 +5,7 @@
 #ifndef RW_DOCUMENT_QUANTITY_H
 #define RW_DOCUMENT_QUANTITY_H
 
-#include "agent/base/number.h"
+#include "base/number.h"
 
 struct str;
 

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/csv_field.h"
 #include "agent/document/json_print.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
 #include "agent/document/paper.h"
+#include "agent/document/shape.h"
 
 /* Columns on the screen, taking each code point for one. */
 static size_t width_of(const char *text)
@@ -23,40 +24,95 @@ static size_t width_of(const char *text)
 	return n;
 }
 
-static size_t n_rows(const json_t *doc, const struct view *view)
+/* The rows and columns of a view, of a document or of an answer in memory. */
+struct writer_table {
+	const struct view *view;
+	size_t n_rows, n_columns;
+	const json_t *doc;
+	const void *rows; /* structs, NULL: objects of the document */
+	struct shape_column *columns; /* of structs; own */
+};
+
+static struct writer_table writer_table_of(
+	const json_t *doc, const void *answer, const struct view *view)
 {
-	if (view->rows)
-		return json_array_size(json_object_get(doc, view->rows));
-	return 1;
+	struct writer_table table = {.view = view, .doc = doc, .n_columns = view->n_columns};
+	if (view->table && answer) {
+		table.rows = view->table_rows(answer, &table.n_rows);
+		table.n_columns = shape_table_columns(view->table, NULL);
+		table.columns = rw_calloc(table.n_columns + 1, sizeof(*table.columns));
+		shape_table_columns(view->table, table.columns);
+	} else if (view->rows) {
+		table.n_rows = json_array_size(json_object_get(doc, view->rows));
+	} else {
+		table.n_rows = 1;
+	}
+	return table;
 }
 
-static const json_t *writer_row_at(const json_t *doc, const struct view *view, size_t i)
+static void writer_table_done(struct writer_table *table)
 {
-	if (view->rows)
-		return json_array_get(json_object_get(doc, view->rows), i);
-	return doc;
+	free(table->columns);
+}
+
+static const json_t *writer_object(const struct writer_table *table, size_t row)
+{
+	if (table->view->rows)
+		return json_array_get(json_object_get(table->doc, table->view->rows), row);
+	return table->doc;
+}
+
+static void writer_add_cell(
+	const struct writer_table *table, size_t row, size_t column, bool pretty, struct str *out)
+{
+	if (table->columns)
+		shape_add_column(out, shape_row_at(table->view->table->shape, table->rows, row),
+			&table->columns[column], pretty);
+	else
+		column_add_cell(
+			out, writer_object(table, row), &table->view->columns[column], pretty);
+}
+
+static const char *writer_head(const struct writer_table *table, size_t column)
+{
+	if (table->columns)
+		return table->columns[column].head;
+	return column_header(&table->view->columns[column]);
+}
+
+static bool writer_is_right(const struct writer_table *table, size_t column)
+{
+	if (table->columns)
+		return table->columns[column].right;
+	return column_is_right(&table->view->columns[column]);
+}
+
+/* Keys, not headings: they carry the unit and do not change with the layout. "hosts[]" is read as
+ * hosts. */
+static const char *writer_key(const struct writer_table *table, size_t column)
+{
+	if (table->columns)
+		return table->columns[column].field->key;
+	return table->view->columns[column].key;
 }
 
 /* ---- writers ------------------------------------------------------------- */
 
-static void print_table(
-	FILE *out, const json_t *doc, const struct view *view, bool header, bool color)
+static void print_table(FILE *out, const struct writer_table *table, bool header, bool color)
 {
-	size_t n = n_rows(doc, view);
+	const size_t n = table->n_rows, n_columns = table->n_columns;
 	if (n == 0) {
-		fprintf(out, "%s\n", str_or(view->empty, "nothing"));
+		fprintf(out, "%s\n", str_or(table->view->empty, "nothing"));
 		return;
 	}
-	struct str *cells = rw_calloc(n * view->n_columns, sizeof(*cells));
-	size_t *widths = rw_calloc(view->n_columns, sizeof(*widths));
-	for (size_t c = 0; c < view->n_columns; c++) {
+	struct str *cells = rw_calloc(n * n_columns, sizeof(*cells));
+	size_t *widths = rw_calloc(n_columns, sizeof(*widths));
+	for (size_t c = 0; c < n_columns; c++) {
 		if (header)
-			widths[c] = width_of(column_header(&view->columns[c]));
-		else
-			widths[c] = 0;
+			widths[c] = width_of(writer_head(table, c));
 		for (size_t r = 0; r < n; r++) {
-			struct str *cell = &cells[r * view->n_columns + c];
-			column_add_cell(cell, writer_row_at(doc, view, r), &view->columns[c], true);
+			struct str *cell = &cells[r * n_columns + c];
+			writer_add_cell(table, r, c, true, cell);
 			size_t w = width_of(cell->s);
 			if (w > widths[c])
 				widths[c] = w;
@@ -65,46 +121,42 @@ static void print_table(
 	for (size_t r = header ? 0 : 1; r <= n; r++) { /* line 0 is the header */
 		if (r == 0 && color)
 			fputs("\033[1m", out);
-		for (size_t c = 0; c < view->n_columns; c++) {
+		for (size_t c = 0; c < n_columns; c++) {
 			const char *s;
 			if (r == 0)
-				s = column_header(&view->columns[c]);
+				s = writer_head(table, c);
 			else
-				s = cells[(r - 1) * view->n_columns + c].s;
+				s = cells[(r - 1) * n_columns + c].s;
 			int pad = (int)(widths[c] - width_of(s));
-			bool last = c + 1 == view->n_columns;
-			if (column_is_right(&view->columns[c]))
+			bool last = c + 1 == n_columns;
+			if (writer_is_right(table, c))
 				fprintf(out, "%*s%s%s", pad, "", s, str_if(!last, "  "));
 			else
 				fprintf(out, "%s%*s", s, last ? 0 : pad + 2, "");
 		}
 		fputs(r == 0 && color ? "\033[0m\n" : "\n", out);
 	}
-	for (size_t i = 0; i < n * view->n_columns; i++)
+	for (size_t i = 0; i < n * n_columns; i++)
 		str_done(&cells[i]);
 	free(cells);
 	free(widths);
 }
 
-static void print_csv(FILE *out, const json_t *doc, const struct view *view, bool header)
+static void print_csv(FILE *out, const struct writer_table *table, bool header)
 {
-	size_t n = n_rows(doc, view);
-	for (size_t c = 0; header && c < view->n_columns; c++) {
-		/* Keys, not headings: they carry the unit and do not change with the layout.
-		 * "hosts[]" is read as hosts. */
+	for (size_t c = 0; header && c < table->n_columns; c++) {
 		char key[64];
-		snprintf(key, sizeof(key), "%.*s", (int)strcspn(view->columns[c].key, "["),
-			view->columns[c].key);
+		const char *whole = writer_key(table, c);
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(whole, "["), whole);
 		fputs(str_if(c, ","), out);
 		csv_field_print(out, key);
 	}
 	if (header)
 		fputc('\n', out);
-	for (size_t r = 0; r < n; r++) {
-		for (size_t c = 0; c < view->n_columns; c++) {
+	for (size_t r = 0; r < table->n_rows; r++) {
+		for (size_t c = 0; c < table->n_columns; c++) {
 			rw_cleanup(str_done) struct str cell = {0};
-			column_add_cell(
-				&cell, writer_row_at(doc, view, r), &view->columns[c], false);
+			writer_add_cell(table, r, c, false, &cell);
 			fputs(str_if(c, ","), out);
 			csv_field_print(out, cell.s);
 		}
@@ -113,73 +165,94 @@ static void print_csv(FILE *out, const json_t *doc, const struct view *view, boo
 }
 
 /* A view without a page of its own: its title and its table. */
-static json_t *writer_page(const json_t *doc, const struct view *view, bool header)
+static struct page *writer_page(const struct writer_table *table, const void *answer, bool header)
 {
+	const struct view *view = table->view;
+	if (view->answer_page && answer)
+		return view->answer_page(table->doc, answer);
 	if (view->page)
-		return view->page(doc);
-	json_t *page = page_new(str_or(view->title, "rocewatch"));
+		return view->page(table->doc);
+	struct page *page = page_new(str_or(view->title, "rocewatch"));
 	if (view->title && header)
 		page_title(page, view->title, NULL);
-	if (view->rows) {
+	if (table->columns) {
+		page_rows(page, NULL, view->table, table->rows, table->n_rows);
+	} else if (view->rows) {
 		page_table(page, NULL, view->columns, view->n_columns,
-			json_object_get(doc, view->rows));
+			json_object_get(table->doc, view->rows));
 	} else {
-		json_t *rows = json_pack("[O]", doc);
+		json_t *rows = json_pack("[O]", table->doc);
 		page_table(page, NULL, view->columns, view->n_columns, rows);
 		json_decref(rows);
 	}
-	if (n_rows(doc, view) == 0)
+	if (table->n_rows == 0)
 		page_text(page, str_or(view->empty, "nothing"));
 	return page;
 }
 
-static int writer_print_page(FILE *out, const json_t *doc, const struct view *view,
+static int writer_print_page(FILE *out, const struct writer_table *table, const void *answer,
 	enum report_format format, bool header, bool color)
 {
 	const struct page_style style = {.format = format,
 		.width = paper_width(out, 100, 160),
 		.color = color,
 		.ascii = !paper_is_utf8()};
-	json_t *page = writer_page(doc, view, header);
+	struct page *page = writer_page(table, answer, header);
 	const int rc = page_print(out, page, &style);
-	json_decref(page);
+	page_free(page);
 	return rc;
 }
 
 /* 15 digits: 0.2 stays 0.2; counters are integers and keep every digit. */
 #define JSON_STYLE JSON_REAL_PRECISION(15)
 
-static void print_jsonl(FILE *out, const json_t *doc, const struct view *view)
+static void print_jsonl(FILE *out, const struct writer_table *table)
 {
-	for (size_t r = 0; r < n_rows(doc, view); r++) {
-		json_print(out, writer_row_at(doc, view, r), JSON_STYLE | JSON_COMPACT);
+	for (size_t r = 0; r < table->n_rows; r++) {
+		json_t *row = NULL;
+		if (table->columns)
+			row = shape_json(table->view->table->shape,
+				shape_row_at(table->view->table->shape, table->rows, r));
+		json_print(out, row ? row : writer_object(table, r), JSON_STYLE | JSON_COMPACT);
 		fputc('\n', out);
+		json_decref(row);
 	}
 }
 
-int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
-	bool header, bool color)
+int answer_print(FILE *out, const json_t *doc, const void *answer, const struct view *view,
+	enum report_format format, bool header, bool color)
 {
+	const bool has_page = view->page || view->answer_page;
 	const bool paged = format == FORMAT_HTML || format == FORMAT_MD;
-	if (paged || (format == FORMAT_TABLE && view->page && !view->text))
-		return writer_print_page(out, doc, view, format, header, color);
+	rw_cleanup(writer_table_done) struct writer_table table =
+		writer_table_of(doc, answer, view);
+	if (paged || (format == FORMAT_TABLE && has_page && !view->text))
+		return writer_print_page(out, &table, answer, format, header, color);
 	switch (format) {
 	case FORMAT_JSON:
 		json_print(out, doc, JSON_STYLE | JSON_INDENT(2));
 		fputc('\n', out);
 		break;
-	case FORMAT_JSONL: print_jsonl(out, doc, view); break;
-	case FORMAT_CSV: print_csv(out, doc, view, header); break;
+	case FORMAT_JSONL: print_jsonl(out, &table); break;
+	case FORMAT_CSV: print_csv(out, &table, header); break;
 	case FORMAT_HTML:
 	case FORMAT_MD: break;
 	case FORMAT_TABLE:
-		if (view->text)
+		if (view->answer_text && answer)
+			view->answer_text(out, answer, view, color, header);
+		else if (view->text)
 			view->text(out, doc, view, color, header);
 		else
-			print_table(out, doc, view, header, color);
+			print_table(out, &table, header, color);
 		break;
 	}
 	if (fflush(out) == 0 && !ferror(out))
 		return 0;
 	return -EIO;
+}
+
+int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
+	bool header, bool color)
+{
+	return answer_print(out, doc, NULL, view, format, header, color);
 }

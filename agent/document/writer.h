@@ -13,6 +13,8 @@
 #include "agent/document/column.h"
 #include "agent/document/format.h"
 
+struct page;
+struct shape_table;
 struct view {
 	const char *title;
 	/* key of the array in the document; NULL = the document is the one row */
@@ -25,9 +27,23 @@ struct view {
 	const char *empty; /* what to say when there are no rows */
 	/* NULL = the table; else the document as a page (agent/document/page.h), which the caller
 	 * owns. It is printed as markdown and html, and as text where there is no @text. */
-	json_t *(*page)(const json_t *doc);
+	struct page *(*page)(const json_t *doc);
+	/* Instead of the key and the columns: the rows of an answer in memory, and their columns.
+	 */
+	const struct shape_table *table;
+	const void *(*table_rows)(const void *answer, size_t *ret_n);
+	/* Instead of @page: of an answer in memory; @doc has the frame around it. */
+	struct page *(*answer_page)(const json_t *doc, const void *answer);
+	/* Instead of @text: of an answer in memory. */
+	void (*answer_text)(
+		FILE *out, const void *answer, const struct view *view, bool color, bool header);
 };
-/* report_print - 0 or -EIO (short write: a full pipe or disk). */
+/* answer_print - @answer is what @view is about, @doc the whole document: what it is a part of and
+ * what FORMAT_JSON prints. 0 or -EIO (short write: a full pipe or disk). */
+int answer_print(FILE *out, const json_t *doc, const void *answer, const struct view *view,
+	enum report_format format, bool header, bool color);
+/* report_print - the same without an answer in memory. 0 or -EIO (short write: a full pipe or
+ * disk). */
 int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
 	bool header, bool color);
 

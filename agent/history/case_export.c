@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
 #include "agent/document/file_write.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 #include "db/series/history.h"
 
 struct tsv {

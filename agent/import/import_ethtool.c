@@ -16,12 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
 #include "agent/document/json_value.h"
-#include "agent/import/host_text.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "db/model/metric.h"
 
 enum { READINGS_MOST = 65536, MODULE_MAX = 64 };

@@ -1,4 +1,4 @@
-/* import_internal - the set of devices that import_sonic.c and import_thresholds.c fill and
+/* import_internal - the set of devices that import_sonic.c and import_sonic.c fill and
  * import_print.c writes. */
 #ifndef RW_AGENT_IMPORT_INTERNAL_H
 #define RW_AGENT_IMPORT_INTERNAL_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/arena.h"
+#include "base/arena.h"
 #include "agent/import/import_sonic.h"
 
 enum { IMPORT_PRIORITIES = 8, IMPORT_PORTS_MAX = 1024 };

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 #include "agent/import/import_internal.h"
 
 /* ---- roles --------------------------------------------------------------- */

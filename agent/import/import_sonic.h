@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "config/fabric.h"
 
 struct profiles;

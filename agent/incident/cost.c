@@ -4,12 +4,91 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/incident/weight.h"
+
+#include "agent/document/json_value.h"
 #include "analyzers/measure/rhythm.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+/* weight - adds up the raised windows of one subject. */
+
+#define SPAN_MORE 2.0 /* windows besides `hold` of which it must be OVER in `hold` */
+
+void weight_done(struct weight *weight)
+{
+	free(weight->v);
+	*weight = (struct weight){0};
+}
+
+double weight_share(const struct finding *finding)
+{
+	const int64_t length_ns = finding->to_ns - finding->from_ns;
+	if (finding->new_ns <= 0 || finding->new_ns >= length_ns)
+		return 1;
+	return (double)finding->new_ns / (double)length_ns;
+}
+
+/* The window's value over its threshold, at least 1. */
+static double weight_distance(const struct finding *finding)
+{
+	double distance = 1;
+	if (finding->warn > 0)
+		distance = finding->value / finding->warn;
+	if (distance > 1)
+		return distance;
+	return 1;
+}
+
+static double weight_of(const struct finding *finding, uint32_t hold)
+{
+	const double most = hold / 2.0;
+	if (hold == 1)
+		return 1;
+	if (finding->proven)
+		return most;
+	double sure = 2 * finding->confidence_ratio - 1;
+	if (!(sure > 0))
+		sure = 0;
+	const double distance = weight_distance(finding);
+	const double weight = 1 + (distance * distance - 1) * sure;
+	return fmin(weight_share(finding) * weight, most);
+}
+
+/* Of the last hold + 2 judged windows; with a small hold more would let a window in that was
+ * forgotten: hold + hold - 1. */
+static double weight_span(uint32_t hold)
+{
+	if (hold < 3)
+		return 2.0 * hold - 1;
+	return hold + SPAN_MORE;
+}
+
+void weight_judged(struct weight *weight, const struct finding *finding, uint32_t hold)
+{
+	weight->judged += weight_share(finding);
+	const double oldest = weight->judged - weight_span(hold) + WEIGHT_SHARE_ERROR;
+	size_t n = 0;
+	for (size_t k = 0; k < weight->n; k++)
+		if (weight->v[k].at > oldest)
+			weight->v[n++] = weight->v[k];
+	weight->n = n;
+	if (finding->verdict != FINDING_OVER)
+		return;
+	rw_grow(weight->v, weight->n, weight->cap);
+	weight->v[weight->n++] = (struct weight_window){weight->judged, weight_of(finding, hold)};
+}
+
+double weight_sum(const struct weight *weight)
+{
+	double sum = 0;
+	for (size_t k = 0; k < weight->n; k++)
+		sum += weight->v[k].weight;
+	if (sum > 0)
+		return sum + WEIGHT_SHARE_ERROR;
+	return 0;
+}
 
 #define BLOCKS_MIN 3 /* on a side, for a mean */
 #define REACH_MIN 4 /* blocks around the first raised window that may hold the change point */
@@ -29,7 +108,9 @@ void cost_done(struct cost *cost)
 	*cost = cost_new();
 }
 
-struct cost_job *cost_job_of(struct cost *cost, const char *job)
+/* cost_job_of - what is kept of @job (NULL: no job is configured); a new entry when it is not known
+ * yet. Valid until the next one is added. */
+static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 {
 	for (size_t k = 0; k < cost->n; k++)
 		if (str_eq(cost->v[k].job, job) || (!cost->v[k].job && !job))
@@ -328,4 +409,76 @@ size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct 
 		losses[k] = cost_loss_of(&cost->v[k], fabric, a);
 	*ret = losses;
 	return cost->n;
+}
+
+/* cost_json - the codec of struct cost. */
+
+/* The numbers of a job, by key. */
+static const struct cost_number {
+	const char *key;
+	size_t offset;
+} cost_numbers[] = {
+	{"base", offsetof(struct cost_job, base)},
+	{"now", offsetof(struct cost_job, now)},
+	{"loss_ratio", offsetof(struct cost_job, loss_ratio)},
+	{"error_ratio", offsetof(struct cost_job, error_ratio)},
+	{"share_ratio", offsetof(struct cost_job, share_ratio)},
+	{"time_s", offsetof(struct cost_job, time_s)},
+	{"octets", offsetof(struct cost_job, octets)},
+	{"late_time_s", offsetof(struct cost_job, late_time_s)},
+	{"late_octets", offsetof(struct cost_job, late_octets)},
+};
+
+static double *cost_number_at(struct cost_job *job, size_t index)
+{
+	return (double *)((char *)job + cost_numbers[index].offset);
+}
+
+json_t *cost_json(const struct cost *cost)
+{
+	json_t *o = json_object(), *jobs = json_array();
+	json_object_set_new(o, "to_ns", json_integer(cost->to_ns));
+	json_object_set_new(o, "claim_ratio", json_number_or_null(cost->claim_ratio));
+	json_object_set_new(o, "claimed_s", json_number_or_null(cost->claimed_s));
+	json_object_set_new(o, "window_ns", json_integer(cost->window_ns));
+	for (size_t k = 0; k < cost->n; k++) {
+		json_t *j = json_object();
+		json_object_set_new(j, "job", json_string_or_null(cost->v[k].job));
+		json_object_set_new(j, "onset_ns", json_integer(cost->v[k].onset_ns));
+		json_object_set_new(j, "fell", json_boolean(cost->v[k].fell));
+		json_object_set_new(j, "at_onset", json_boolean(cost->v[k].at_onset));
+		json_object_set_new(j, "by_uplinks", json_boolean(cost->v[k].by_uplinks));
+		json_object_set_new(j, "counting", json_boolean(cost->v[k].counting));
+		for (size_t i = 0; i < rw_countof(cost_numbers); i++)
+			json_object_set_new(j, cost_numbers[i].key,
+				json_number_or_null(*cost_number_at(&cost->v[k], i)));
+		json_array_append_new(jobs, j);
+	}
+	json_object_set_new(o, "jobs", jobs);
+	return o;
+}
+
+struct cost cost_json_parse(const json_t *object)
+{
+	struct cost c = cost_new();
+	const json_t *jobs = json_object_get(object, "jobs"), *j;
+	size_t k;
+	if (!json_is_array(jobs))
+		return c;
+	c.to_ns = json_integer_value(json_object_get(object, "to_ns"));
+	c.claim_ratio = doc_number(object, "claim_ratio");
+	c.claimed_s = doc_number(object, "claimed_s");
+	c.window_ns = json_integer_value(json_object_get(object, "window_ns"));
+	json_array_foreach (jobs, k, j) {
+		struct cost_job *mine =
+			cost_job_of(&c, json_string_value(json_object_get(j, "job")));
+		mine->onset_ns = json_integer_value(json_object_get(j, "onset_ns"));
+		mine->fell = json_is_true(json_object_get(j, "fell"));
+		mine->at_onset = json_is_true(json_object_get(j, "at_onset"));
+		mine->by_uplinks = json_is_true(json_object_get(j, "by_uplinks"));
+		mine->counting = json_is_true(json_object_get(j, "counting"));
+		for (size_t i = 0; i < rw_countof(cost_numbers); i++)
+			*cost_number_at(mine, i) = doc_number(j, cost_numbers[i].key);
+	}
+	return c;
 }

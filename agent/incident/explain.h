@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "agent/incident/incident.h"
 #include "agent/incident/incident_record.h"
 #include "config/fabric.h"
-
-/* Of whole windows: an incident of which its analyzer spoke less lately explains nothing. */
-#define EXPLAIN_UNHEARD 1.0
 
 struct explain;
 
@@ -45,5 +44,17 @@ size_t explain_pending(
 
 /* explain_compared - how many pairs were compared so far: what the work grows with. */
 uint64_t explain_compared(const struct explain *explain);
+
+/*
+ * correlate - which incident is only a consequence of another: one fault, one incident. The table
+ * of db/model/cause.def says which cause explains which other one, and how near the two must be;
+ * here nearness is judged over the fabric. Pure. For the ledger.
+ */
+
+/* explains - for tests; explain.h looks many up at once. True if @cause_of_it suppresses @other:
+ * were it true, @other would follow from it. For two different causes never both ways; of two with
+ * the same cause the ledger picks one. */
+bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
+	const struct incident *other);
 
 #endif

@@ -7,9 +7,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
 #include "agent/incident/cost.h"
+#include "config/fabric.h"
 #include "db/model/cause.h"
 #include "db/model/finding.h"
+
+struct config;
+struct str;
 
 enum incident_state { INCIDENT_PENDING, INCIDENT_OPEN, INCIDENT_CLEARING, INCIDENT_CLOSED };
 const char *incident_state_name(enum incident_state state);
@@ -80,5 +85,73 @@ struct incident {
 /* incident_compare - worst first: severity, then money per hour times confidence, then confidence,
  * then the older one, then id. For qsort of pointers. */
 int incident_compare(const struct incident *left, const struct incident *right);
+
+/*
+ * incident_action - what people do to an incident, by the words of 'rocewatch incident' and of the
+ * agent's socket.
+ */
+
+enum incident_action { ACTION_ACK, ACTION_ASSIGN, ACTION_NOTE, ACTION_CLOSE, ACTION_MERGE };
+
+/* incident_action_parse - 0, or -EINVAL when @word (NULL is fine) is no such action. */
+int incident_action_parse(const char *word, enum incident_action *ret);
+
+/* incident_action_error - why ledger_action() refused, as a sentence; @error is what it returned.
+ */
+const char *incident_action_error(int error);
+
+/*
+ * subject - is what an incident is about still there, by the fabric's configuration? For the
+ * ledger: of a subject that is not there no finding comes any more.
+ */
+
+/*
+ * subject_gone - why no finding can come for the incident any more, as a sentence for its timeline;
+ * NULL: as far as the fabric says, one can. What is not known proves nothing: a device without any
+ * link may have links that were not discovered yet.
+ */
+const char *subject_gone(const struct fabric *fabric, const struct incident *incident);
+
+/* subject_job_gone - the same for an incident about a job that @fabric does not have. Not at a
+ * start, when the scheduler's files were not read yet. */
+const char *subject_job_gone(const struct fabric *fabric, const struct incident *incident);
+
+/*
+ * incident_headline - an incident in one line for lists, walls and pagers: at most 60 columns, the
+ * subject first: "node-010 pauses leaf2:Ethernet2 100 % of the time". It is the template of the
+ * cause's row (db/model/cause.def), filled with the incident's own values:
+ *
+ *      {device} {host} {group}   of the subject; for several devices {device} is "8 switches"
+ *      {port} {member}           as "leaf1:Ethernet49"
+ *      {place}                   the port, else the device, else the group, else "the fabric"
+ *      {job}                     of a group "job:NAME"
+ *      {rx_pause} {tx_pause}     share of the time, "at most" where only frames were counted
+ *      {fair_share}              1 + imbalance of the ECMP group
+ *      {summary}                 the first part of the finding's own sentence
+ *      {METRIC}                  the first evidence of that name, with its unit
+ *
+ *      [...]   is left out when a value in it is not known, or when the line would be too long
+ *      a|b     b is taken where a value that a needs is not known
+ *
+ * Pure; any thread.
+ */
+
+enum { INCIDENT_HEADLINE_MAX = 60 }; /* columns */
+
+/* incident_headline - of an incident. Never NULL; the caller frees it. Its document has the same
+ * text as "headline". */
+char *incident_headline(const struct incident *incident);
+
+/* runbook_link - where a person finds the runbook of a cause. */
+
+/*
+ * runbook_link_add - adds to @out the address of the runbook of @cause (a word of cause.def):
+ * @pattern with {cause} replaced (alerts.runbook_url), else the page below @web_url
+ * (alerts.web_url), else the command that prints it, "rocewatch runbook CAUSE". Both may be NULL.
+ */
+void runbook_link_add(struct str *out, const char *pattern, const char *web_url, const char *cause);
+
+/* runbook_link_of - the same by the keys of @config, which may be NULL. The caller frees it. */
+char *runbook_link_of(const struct config *config, const char *cause);
 
 #endif

@@ -6,9 +6,10 @@
 #define RW_INCIDENT_INCIDENT_RECORD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
 #include "agent/incident/cost.h"
 #include "agent/incident/incident.h"
-#include "agent/incident/weight.h"
 #include "config/fabric.h"
 
 struct arena;
@@ -85,10 +86,6 @@ void incident_record_describe(struct incident_record *record, const struct findi
 /* incident_record_impact - which jobs and how many GPUs wait because of the subject, the money that
  * costs, and the share of the jobs' loss that it explains. */
 void incident_record_impact(struct incident_record *record, const struct fabric *fabric);
-/* incident_record_concerns - does the job wait because of the subject? @job NULL: none is
- * configured. */
-bool incident_record_concerns(
-	const struct incident_record *record, const struct fabric *fabric, const char *job);
 /* incident_record_note - add a line to the timeline. The first lines and the newest are kept. */
 void incident_record_note(struct incident_record *record, int64_t t_ns, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -105,5 +102,17 @@ void incident_record_changed(struct incident_record *record, const char *text);
 /* incident_record_name - set .i.id: a hash of fabric, cause, subject and the window that opened it.
  */
 void incident_record_name(struct incident_record *record, const struct fabric *fabric);
+
+/*
+ * claims - several incidents may slow the same job at the same time: each claims a part of its
+ * loss, and the loss is shared among them (agent/incident/cost.h), so that it is never counted
+ * twice. An incident that is part of another one claims nothing; a symptom claims nothing beside
+ * an incident with a real cause.
+ */
+
+/* claims_count - what @rate's job lost, counted for each of @records, all incidents under way, by
+ * its share. When all jobs are counted the caller moves .cost.to_ns on, as for cost_count(). */
+void claims_count(struct incident_record *const *records, size_t n, const struct fabric *fabric,
+	const struct job_rate *rate);
 
 #endif

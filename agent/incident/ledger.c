@@ -15,16 +15,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "agent/incident/claims.h"
+
 #include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
-#include "agent/incident/subject.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "db/model/entity.h"
+#include "db/store/store.h"
 
 /* Of confidence: a larger difference means that evidence is missing which was there before. */
 #define LESS_SURE 0.1
@@ -1108,4 +1108,36 @@ void ledger_forget(struct ledger *ledger, int64_t t_ns)
 	ledger->ids = map_new();
 	for (size_t k = 0; k < n; k++)
 		ledger_add_id(ledger, ledger->opened[k]);
+}
+
+/* incident_store - writes what the ledger reports of an incident to the store. */
+
+void incident_store(void *store, const struct incident *incident, enum incident_state from)
+{
+	if (!store)
+		return;
+	rw_cleanup(freep) char *json = incident_json_text(incident);
+	store_incident(store,
+		&(struct store_incident){
+			.id = incident->id,
+			.cause = cause_name(incident->cause),
+			.severity = severity_name(incident->severity),
+			.state = incident_state_name(incident->state),
+			.device = incident->device,
+			.port = incident->port,
+			.group = incident->group,
+			.host = incident->host,
+			.summary = incident->summary,
+			.json = json,
+			.priority = incident->priority,
+			.opened_ns = incident->opened_ns,
+			.closed_ns = incident->closed_ns,
+			.updated_ns = incident->updated_ns,
+			.usd_per_hour = incident->usd_per_hour,
+			.usd_total = incident->usd_total,
+			.confidence = incident->confidence_ratio,
+			.acked_by = incident->acked_by,
+		});
+	if (incident->note)
+		store_event(store, incident->note_ns, "incident", incident->id, "", incident->note);
 }

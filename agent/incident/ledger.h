@@ -16,7 +16,7 @@
  * published through a callback.
  *
  * Opening. A finding opens an incident when its OVER windows weigh `hold` together
- * (agent/incident/weight.h). At the threshold these are `hold` of the last hold + 2 whole windows
+ * (agent/incident/cost.h). At the threshold these are `hold` of the last hold + 2 whole windows
  * (1 when hold is 1, 2 of the last 3 when it is 2): agents that refresh their counters more slowly
  * than they are polled show nothing in some windows. Far above the threshold two windows are
  * enough. Windows may overlap; each counts by the part of it that is new.
@@ -39,7 +39,7 @@
  *      never                               with still less: when a capture ends, what its packets
  *                                          showed remains true
  *
- * One fault, one incident. A finding that another incident explains (agent/incident/correlate.h)
+ * One fault, one incident. A finding that another incident explains (agent/incident/explain.h)
  * does not open one:
  *      the other is open       it is listed under the other's "also" and in its timeline
  *      the other is pending    it waits, no longer than the other's own hold
@@ -65,15 +65,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
 #include "agent/incident/incident.h"
-#include "agent/incident/incident_action.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
 
+struct ledger;
+
 /* A whole shift: the same fault twice a night is one story. */
 #define LEDGER_REOPEN_NS (8 * 3600 * 1000000000LL)
-
-struct ledger;
 
 /* A change of an incident that reached OPEN. @from equals its state when only its contents changed.
  */
@@ -148,5 +148,11 @@ int ledger_restore(struct ledger *ledger, const char *json);
 
 /* ledger_forget - drop incidents closed before @t_ns from memory; the database keeps them. */
 void ledger_forget(struct ledger *ledger, int64_t t_ns);
+
+/* incident_store - the incident that changed, and the event that says how, into the store. */
+
+/* incident_store - a ledger_fn; @store is a struct store, NULL keeps nothing. Any thread that may
+ * write to the store. */
+void incident_store(void *store, const struct incident *incident, enum incident_state from);
 
 #endif

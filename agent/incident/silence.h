@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent/incident/incident.h"
+#include "db/store/store.h"
 
 struct arena;
 struct err;
@@ -82,5 +83,18 @@ int silence_end(struct silences *silences, const char *id, const char *who, int6
 /* silence_store - into the store, with the event @kind that says who did what. */
 void silence_store(
 	struct store *store, const struct silence *silence, const char *kind, int64_t now_ns);
+
+/*
+ * change - what a person says happened: a change ticket, a recabled rack, a new firmware. It stands
+ * in every timeline beside the incidents, as an event of kind "change".
+ */
+
+/*
+ * change_read - an event from a request of a command: {text, device, port, job, ticket, t_ns}; the
+ * texts live in @a or with @request. @who says so, at @now_ns; without t_ns it happened now.
+ * 0, or -EINVAL with @e: no text, or a time in the future.
+ */
+int change_read(const json_t *request, const char *who, int64_t now_ns, struct arena *a,
+	struct store_change *ret, struct err *e);
 
 #endif

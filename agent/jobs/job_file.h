@@ -13,13 +13,15 @@
 #define RW_AGENT_JOB_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
+
 #include "agent/jobs/job_run.h"
+#include "config/config.h"
+#include "config/fabric.h"
 
 struct err;
 
 enum job_format { JOB_AUTO, JOB_SLURM, JOB_KUBERNETES }; /* as the option "format" has them */
-
-enum { JOB_FILE_MAX = 256 << 20 }; /* bytes */
 
 /* job_file_parse - @n bytes at @text; @name stands for the file in messages. 0, or -EINVAL with @e:
  * place, what was read, what is expected. Then @runs holds nothing that may be used. */
@@ -28,5 +30,22 @@ int job_file_parse(struct job_runs *runs, const char *text, size_t n, enum job_f
 
 /* job_file_load - the same of the file @path, at most JOB_FILE_MAX bytes. */
 int job_file_load(struct job_runs *runs, const char *path, enum job_format format, struct err *e);
+
+/*
+ * job_select - which of the jobs that a scheduler tells concern a fabric, in the fabric's words. A
+ * host is the fabric's where their names are the same, domain and case aside. Pure.
+ */
+
+struct job_left_out { /* running jobs that are not named, by reason */
+	uint64_t few_hosts; /* fewer than min_hosts */
+	uint64_t no_gpus; /* the scheduler does not say how many, nor does gpus_per_host */
+	uint64_t strangers; /* none of its hosts is among the links */
+	uint64_t too_many; /* beyond JOB_SELECT_MAX: those with the fewest GPUs */
+};
+
+/* job_select - rows for config_with_jobs(), by GPUs, most first; in @a, as the texts of @runs.
+ * Returns how many. */
+size_t job_select(struct arena *a, const struct job_runs *runs, const struct fabric *fabric,
+	const struct config_job_file *file, struct config_job **ret, struct job_left_out *left_out);
 
 #endif

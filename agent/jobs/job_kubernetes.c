@@ -3,7 +3,7 @@
  * job: the labels that job controllers give them, the widest first; else their controlling owner;
  * else a pod is a job of its own.
  */
-#include "agent/jobs/job_formats.h"
+#include "agent/jobs/job_run.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/jobs/job_run.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 
 static const char *const job_labels[] = {
 	"jobset.sigs.k8s.io/jobset-name", /* JobSet: several Jobs */

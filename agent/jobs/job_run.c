@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 
 enum { JOB_NAME_BYTES = 200 };
 

@@ -5,11 +5,14 @@
 #ifndef RW_AGENT_JOB_RUN_H
 #define RW_AGENT_JOB_RUN_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct arena;
 struct smap;
+struct err;
+struct job_runs;
 
 struct job_run {
 	const char *name; /* as it is shown: NAME/ID, or NAMESPACE/NAME */
@@ -36,5 +39,10 @@ struct job_run *job_runs_of(struct job_runs *runs, const char *name, const char 
 
 /* job_run_add_host - copied; a host that is there already is not added again. */
 void job_run_add_host(struct job_runs *runs, struct job_run *run, const char *host);
+
+/* job_formats - what job_file.c calls for each format. @root is lent. 0, or -EINVAL with @e. */
+
+int job_slurm_read(struct job_runs *runs, const json_t *jobs, struct err *e);
+int job_kubernetes_read(struct job_runs *runs, const json_t *items, struct err *e);
 
 #endif

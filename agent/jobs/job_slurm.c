@@ -3,7 +3,7 @@
  * (v0.0.39 to v0.0.42, "JOB_INFO"). GPUs are counted from tres_alloc_str, which says what was
  * given: "gres/gpu=16"; a site that tracks only types has "gres/gpu:h100=16" alone.
  */
-#include "agent/jobs/job_formats.h"
+#include "agent/jobs/job_run.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/jobs/hostlist.h"
-#include "agent/jobs/job_run.h"
+#include "agent/jobs/slurm.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
 
 static const char *job_slurm_text(const json_t *job, const char *member)
 {

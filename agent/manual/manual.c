@@ -1,17 +1,184 @@
-/*
- * rocewatch-manual - writes what people read beside --help from the tables of the program: manual
+/* rocewatch-manual - writes what people read beside --help from the tables of the program: manual
  * pages and completions below a directory, and the printed part of docs/commands.md. For tests: all
- * rows as JSON, and a command line that is read but not run. A tool of the build, not installed.
- */
+ * rows as JSON, and a command line that is read but not run. A tool of the build, not installed. */
 #include "agent/manual/manual.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/base/cleanup.h"
+#include "agent/command/cli_help.h"
+#include "base/cleanup.h"
+
+/* manual_list - every row with its examples as JSON: what the tests of help and examples read. */
+
+static json_t *list_examples(const struct example *examples)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < 2 && examples[i].line; i++)
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:i, s:s?}", "line", examples[i].line, "does",
+				examples[i].does, "exit", examples[i].exit, "not_run",
+				examples[i].not_run));
+	return list;
+}
+
+static void list_row(json_t *list, const struct command *command, const struct subcommand *sub)
+{
+	json_t *options = json_array(), *globals = json_array();
+	for (const struct command_option *o = command->options; o && o->name; o++)
+		if (command_shows_option(command, sub, o))
+			json_array_append_new(options, json_string(o->name));
+	for (size_t i = 0; i < n_global_options; i++)
+		if (global_is_for(&global_options[i], command, sub))
+			json_array_append_new(globals, json_string(global_options[i].o.name));
+	rw_cleanup(freep) char *page = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&page, &size);
+	if (sub->name)
+		help_of_sub(file, command, sub);
+	else
+		help_of_command(file, command);
+	fclose(file);
+	json_array_append_new(list,
+		json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:o, s:o, s:i, s:o}", "page",
+			page, "command", command->name, "subcommand", sub->name, "arguments",
+			sub->args, "summary", sub->summary, "help", sub->help, "other_format",
+			sub->other_format, "options", options, "global_options", globals, "formats",
+			(int)sub->formats, "examples", list_examples(sub->examples)));
+}
+
+static void manual_list(struct str *out)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; commands[i]; i++) {
+		struct subcommand sub;
+		if (commands[i]->hidden)
+			continue;
+		command_self(commands[i], &sub);
+		if (commands[i]->run)
+			list_row(list, commands[i], &sub);
+		for (size_t k = 0; command_sub(commands[i], k, &sub); k++)
+			list_row(list, commands[i], &sub);
+	}
+	rw_cleanup(freep) char *text = json_dumps(list, JSON_INDENT(1));
+	str_addf(out, "%s\n", text);
+	json_decref(list);
+}
+
+/* manual_markdown - the printed part of docs/commands.md: the help of every row. */
+
+/* A text with '<' in it would be markup, and '|' a cell. */
+static void markdown_text(struct str *out, const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		const bool wraps = *p == '\n' && p[1] != '\n' && (p == text || p[-1] != '\n') &&
+			(p == text || !strchr(".:", p[-1]));
+		if (wraps)
+			str_add(out, " ");
+		else if (*p == '\n' && p[1] != '\n' && (p == text || p[-1] != '\n'))
+			str_add(out, "\n\n");
+		else if (*p == '<')
+			str_add(out, "&lt;");
+		else if (*p == '*' || *p == '_' || *p == '|')
+			str_addf(out, "\\%c", *p);
+		else
+			str_addn(out, p, 1);
+	}
+}
+
+static void markdown_options(
+	struct str *out, const struct command *command, const struct subcommand *sub)
+{
+	bool begun = false;
+	char buf[64];
+	for (const struct command_option *o = command->options; o && o->name; o++) {
+		if (!command_shows_option(command, sub, o))
+			continue;
+		if (!begun)
+			str_add(out, "\n");
+		begun = true;
+		str_add(out, "- `");
+		if (o->letter)
+			str_addf(out, "-%c, ", o->letter);
+		str_addf(out, "--%s%s%s`: ", o->name, str_if(o->arg, " "), str_or(o->arg, ""));
+		markdown_text(out, o->doc);
+		str_add(out, "\n");
+	}
+	begun = false;
+	for (size_t i = 0; i < n_global_options; i++) {
+		const struct global_option *option = &global_options[i];
+		if (!option->needs || !global_is_for(option, command, sub))
+			continue;
+		str_add(out, begun ? ", " : "\nGlobal options: ");
+		begun = true;
+		const char *value = global_placeholder(option, sub, buf, sizeof(buf));
+		str_addf(out, "`--%s%s%s`", option->o.name, str_if(value, " "), str_or(value, ""));
+	}
+	if (begun)
+		str_add(out, ".\n");
+}
+
+static void markdown_examples(struct str *out, const struct example *examples)
+{
+	if (!examples[0].line)
+		return;
+	str_add(out, "\n```text\n");
+	for (size_t i = 0; i < 2 && examples[i].line; i++)
+		str_addf(out, "rocewatch %s\n    %s\n", examples[i].line, examples[i].does);
+	str_add(out, "```\n");
+}
+
+static void markdown_row(
+	struct str *out, const struct command *command, const struct subcommand *sub)
+{
+	str_addf(out, "\n%s `rocewatch %s%s%s%s%s`\n\n", sub->name ? "###" : "##", command->name,
+		str_if(sub->name, " "), str_or(sub->name, ""), str_if(sub->args, " "),
+		str_or(sub->args, ""));
+	markdown_text(out, sub->summary);
+	str_add(out, ".\n");
+	if (sub->help) {
+		str_add(out, "\n");
+		markdown_text(out, sub->help);
+		str_add(out, "\n");
+	}
+	markdown_options(out, command, sub);
+	markdown_examples(out, sub->examples);
+}
+
+static void markdown_command(struct str *out, const struct command *command)
+{
+	struct subcommand sub;
+	command_self(command, &sub);
+	if (command->run)
+		markdown_row(out, command, &sub);
+	else
+		str_addf(out, "\n## `rocewatch %s`\n\n", command->name);
+	if (!command->run) {
+		markdown_text(out, command->summary);
+		str_add(out, ".");
+		if (command->otherwise)
+			str_addf(out, " Without a subcommand it is `%s`.", command->otherwise);
+		str_add(out, "\n");
+	}
+	if (!command->run && command->help) {
+		str_add(out, "\n");
+		markdown_text(out, command->help);
+		str_add(out, "\n");
+	}
+	for (size_t i = 0; command_sub(command, i, &sub); i++)
+		markdown_row(out, command, &sub);
+}
+
+static void manual_markdown(struct str *out)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (!commands[i]->hidden)
+			markdown_command(out, commands[i]);
+}
 
 #define READ_MAX (4u << 20)
 enum { WORDS_MAX = 64 };

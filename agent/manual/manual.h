@@ -2,13 +2,12 @@
 #ifndef RW_MANUAL_MANUAL_H
 #define RW_MANUAL_MANUAL_H
 
-#include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "base/str.h"
 
 /* Pages, each added to @out. */
 void manual_program(struct str *out); /* rocewatch(1) */
 void manual_command(struct str *out, const struct command *command); /* rocewatch-NAME */
-void manual_agent_sections(struct str *out); /* signals, files and service, for its page */
 void manual_configuration(struct str *out); /* rocewatch.yaml(5) */
 /* rocewatch-db(5), with the table of views of docs/database.md, whose text is @database. */
 void manual_database(struct str *out, const char *database);
@@ -21,8 +20,5 @@ int manual_section(const struct command *command);
 /* Completion of the shells. */
 void manual_bash(struct str *out);
 void manual_zsh(struct str *out);
-
-void manual_markdown(struct str *out); /* the printed part of docs/commands.md */
-void manual_list(struct str *out); /* all rows with their examples, as JSON, for tests */
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/command/cli_help.h"
 #include "agent/manual/manual.h"
 

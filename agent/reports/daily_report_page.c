@@ -1,14 +1,14 @@
 /* daily_report_page - the page of `report daily`. */
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
-#include "agent/reports/report_blocks.h"
-#include "agent/reports/report_page.h"
-#include "agent/reports/report_pages.h"
+#include "agent/answers/common/report_blocks.h"
+#include "agent/answers/common/report_page.h"
+#include "agent/answers/common/report_pages.h"
 
 static const struct column groups_columns[] = {
 	{"device", "device", COL_TEXT, false},
@@ -48,7 +48,7 @@ static const struct column todo_columns[] = {
 	{"do", "what to do", COL_TEXT, false},
 };
 
-static void daily_drops(json_t *page, const json_t *drops)
+static void daily_drops(struct page *page, const json_t *drops)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	const double lossless = doc_number(drops, "lossless");
@@ -67,7 +67,7 @@ static void daily_drops(json_t *page, const json_t *drops)
 		json_object_get(drops, "rows"));
 }
 
-static void daily_agent(json_t *page, const json_t *doc)
+static void daily_agent(struct page *page, const json_t *doc)
 {
 	const json_t *agent = json_object_get(doc, "agent"), *store = json_object_get(doc, "store");
 	const json_t *todo = json_object_get(doc, "todo");
@@ -93,7 +93,7 @@ static void daily_agent(json_t *page, const json_t *doc)
 	page_table(page, NULL, todo_columns, rw_countof(todo_columns), todo);
 }
 
-static void daily_load(json_t *page, const json_t *doc)
+static void daily_load(struct page *page, const json_t *doc)
 {
 	report_block_pause(page, json_object_get(doc, "pause"));
 	report_block_links(page, json_object_get(doc, "links"));
@@ -101,9 +101,9 @@ static void daily_load(json_t *page, const json_t *doc)
 		json_object_get(doc, "groups"));
 }
 
-json_t *daily_report_page(const json_t *doc)
+struct page *daily_report_page(const json_t *doc)
 {
-	json_t *page = report_page("The day", doc);
+	struct page *page = report_page("The day", doc);
 	page_heading(page, "The day in short");
 	report_block_telemetry(page, json_object_get(doc, "telemetry"));
 	report_block_money(page, json_object_get(doc, "money"));

@@ -1,11 +1,11 @@
 /* handover_report_page - the page of `report handover`. */
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
-#include "agent/reports/report_blocks.h"
-#include "agent/reports/report_page.h"
-#include "agent/reports/report_pages.h"
+#include "agent/answers/common/report_blocks.h"
+#include "agent/answers/common/report_page.h"
+#include "agent/answers/common/report_pages.h"
 
 static const struct column watch_columns[] = {
 	{"state", "state", COL_STATE, false},
@@ -37,7 +37,7 @@ static const struct column people_columns[] = {
 };
 
 /* A heading with its table, or with what is said of an empty one. */
-static void handover_part(json_t *page, const char *heading, const char *empty,
+static void handover_part(struct page *page, const char *heading, const char *empty,
 	const struct column *columns, size_t n, const json_t *rows)
 {
 	page_heading(page, "%s", heading);
@@ -46,9 +46,9 @@ static void handover_part(json_t *page, const char *heading, const char *empty,
 	page_table(page, NULL, columns, n, rows);
 }
 
-json_t *handover_report_page(const json_t *doc)
+struct page *handover_report_page(const json_t *doc)
 {
-	json_t *page = report_page("Handover", doc);
+	struct page *page = report_page("Handover", doc);
 	page_heading(page, "The shift in short");
 	report_block_telemetry(page, json_object_get(doc, "telemetry"));
 	report_block_money(page, json_object_get(doc, "money"));

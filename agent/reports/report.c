@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 
 const struct report *report_by_name(const char *name)
 {

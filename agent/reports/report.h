@@ -10,10 +10,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/document/example.h"
 #include "agent/document/writer.h"
 
+struct arena;
 struct client;
 
 /* What the user asks for beside the time range. Borrowed. */
@@ -26,9 +27,10 @@ struct report_ask {
 /* What a report found. report_result_done() drops it. */
 struct report_result {
 	json_t *doc;
+	const void
+		*answer; /* the same as a struct, for the view and the check; NULL: they read doc */
+	struct arena *arena; /* holds it; may be NULL */
 	int64_t window_ns; /* length of the windows it was measured in */
-	void *sums; /* the report's own numbers, for its check; may be NULL */
-	void (*sums_free)(void *sums);
 };
 void report_result_done(struct report_result *result); /* also for rw_cleanup() */
 

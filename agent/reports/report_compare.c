@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/report_frame.h"
+#include "agent/answers/common/report_frame.h"
 #include "db/series/history.h"
 
 #define DAY_NS (24 * 3600 * NS_PER_S)

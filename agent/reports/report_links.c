@@ -4,22 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/alert_views.h"
-#include "agent/reports/limits.h"
-#include "agent/reports/links_report.h"
+#include "agent/answers/alerts/alert_views.h"
+#include "agent/answers/common/limits.h"
+#include "agent/answers/links/answer.h"
 #include "agent/reports/report.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/report_incidents.h"
-#include "agent/reports/report_pages.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/incident/report_incidents.h"
 #include "agent/reports/report_shift.h"
-#include "agent/reports/topology_document.h"
+#include "agent/answers/topology/topology_document.h"
 #include "config/config.h"
 
 static const enum cause links_causes[] = {CAUSE_LINK_SLOW, CAUSE_LINK_ERRORS, CAUSE_LINK_FLAP,
@@ -57,13 +57,13 @@ static void links_audit_problem(json_t *doc, const json_t *finding)
 	const char *cause = doc_word(finding, "kind");
 	if (str_eq(cause, "speed_declared"))
 		cause = cause_name(CAUSE_LINK_SLOW);
-	if (state != REPORT_OK && !links_is_told(doc, cause, str_or(subject.s, "")))
+	if (state != REPORT_OK && !report_is_told(doc, cause, str_or(subject.s, "")))
 		report_problem(doc, state, cause, str_or(subject.s, ""), "%s: %s",
 			str_or(subject.s, "fabric"), doc_word(finding, "text"));
 }
 
-static int links_audit(
-	struct client *client, const struct report_ask *ask, json_t *doc, struct err *e)
+static int links_audit(struct client *client, const struct report_ask *ask,
+	struct links_answer *answer, json_t *doc, struct err *e)
 {
 	json_t *audit = NULL, *rows = json_array(), *finding;
 	size_t i;
@@ -78,18 +78,17 @@ static int links_audit(
 		json_array_append(rows, finding);
 		links_audit_problem(doc, finding);
 	}
-	json_object_set_new(doc, "audit", rows);
-	json_object_set(doc, "checked", json_object_get(audit, "checked"));
+	answer->audit = rows;
+	answer->checked = json_incref(json_object_get(audit, "checked"));
 	json_decref(audit);
 	return 0;
 }
 
 /* Links whose two ends were both known; what could not be compared is not called fine. */
-static void links_audit_missing(json_t *doc)
+static void links_audit_missing(json_t *doc, const json_t *checked)
 {
 	static const char *const names[] = {"speed", "mtu", "pfc"};
 	static const char *const titles[] = {"speed", "MTU", "PFC"};
-	const json_t *checked = json_object_get(doc, "checked");
 	const json_int_t links = json_integer_value(json_object_get(checked, "links"));
 	for (size_t i = 0; links > 0 && i < rw_countof(names); i++) {
 		const json_int_t n = json_integer_value(json_object_get(checked, names[i]));
@@ -109,23 +108,32 @@ static bool links_is_change(const char *kind)
 	return str_eq(kind, "change") || str_eq(kind, "topology");
 }
 
-static int links_changes(
-	struct client *client, const struct report_ask *ask, json_t *doc, struct err *e)
+/* The texts of the answer outlive the document of events. */
+static const char *links_copy(struct arena *a, const json_t *event, const char *key)
+{
+	const char *text = json_string_value(json_object_get(event, key));
+	if (text)
+		return arena_strdup(a, text);
+	return NULL;
+}
+
+static int links_changes(struct client *client, const struct report_ask *ask,
+	struct links_answer *answer, struct arena *a, struct err *e)
 {
 	json_t *events = events_document(client, NULL, ask->device, e), *event;
-	json_t *changes = json_object_get(doc, "changes");
 	size_t i;
 	if (!events)
 		return e->code ? e->code : -EIO;
-	json_array_foreach (json_object_get(events, "events"), i, event)
+	json_array_foreach (json_object_get(events, "events"), i, event) {
+		struct link_change change = {.time = TIME_UNKNOWN,
+			.device = links_copy(a, event, "device"),
+			.port = links_copy(a, event, "port"),
+			.text = links_copy(a, event, "text"),
+			.by = links_copy(a, event, "who")};
+		wall_parse(doc_word(event, "t"), (wall_t){0}, &change.time);
 		if (links_is_change(doc_word(event, "kind")))
-			json_array_append_new(changes,
-				json_pack("{s:O, s:O, s:O, s:O, s:O}", "time",
-					json_object_get(event, "t"), "device",
-					json_object_get(event, "device"), "port",
-					json_object_get(event, "port"), "text",
-					json_object_get(event, "text"), "by",
-					json_object_get(event, "who")));
+			links_answer_change(answer, a, &change);
+	}
 	json_decref(events);
 	return 0;
 }
@@ -133,7 +141,7 @@ static int links_changes(
 /* ---- the report ----------------------------------------------------------------------------- */
 
 static int links_fill(struct client *client, const struct report_ask *ask,
-	const struct links_range *range, json_t *doc, struct err *e)
+	const struct links_read *read, struct links_answer *answer, json_t *doc, struct err *e)
 {
 	double errors_per_s = limits_errors(client->config).warn;
 	json_t *incidents = report_incidents(client, links_causes, e);
@@ -142,74 +150,75 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	if (ask->warn > 0)
 		errors_per_s = ask->warn;
 	report_incidents_about(incidents, ask->device);
-	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
-	links_report_put(doc, range, client->config, errors_per_s);
-	int rc = links_audit(client, ask, doc, e);
+	links_answer_make(answer, doc, read, client->config, errors_per_s);
+	answer->incidents = incidents;
+	int rc = links_audit(client, ask, answer, doc, e);
 	if (rc < 0)
 		return rc;
 	report_figure(
 		doc, "incidents", "incidents about links", (double)json_array_size(incidents), "-");
-	links_audit_missing(doc);
+	links_audit_missing(doc, answer->checked);
 	/* States come seldom: only counters tell a gap. */
-	const json_t *known = json_object_get(doc, "ports_known");
-	const bool counted = json_integer_value(json_object_get(known, "errors")) > 0;
-	range_missing(client, &range->plan, counted ? &range->read : NULL, doc);
-	rc = links_changes(client, ask, doc, e);
+	const bool counted = answer->ports_known.errors > 0;
+	range_missing(client, &read->plan, counted ? &read->read : NULL, doc);
+	rc = links_changes(client, ask, answer, read->arena, e);
 	if (rc < 0)
 		return rc;
 	return report_put_stale(client, doc, e);
 }
 
+/* The document takes its share of the trees. */
+static void links_put(json_t *doc, struct links_answer *answer)
+{
+	shape_put(doc, &links_answer_shape, answer);
+	json_decref(answer->incidents);
+	json_decref(answer->audit);
+	json_decref(answer->checked);
+}
+
 static int links_collect(struct client *client, const struct report_ask *ask,
 	struct report_result *ret, struct err *e)
 {
-	rw_cleanup(links_range_done) struct links_range range = {0};
+	rw_cleanup(links_read_done) struct links_read read = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	int rc = known_device(client, ask->device, e);
 	if (rc == 0 && ask->group)
 		rc = err_set(e, -EINVAL, "report links knows no groups; use --device");
 	if (rc == 0)
-		rc = links_range_read(client, ask->device, &range, e);
+		rc = links_read(client, ask->device, a, &read, e);
 	if (rc < 0)
 		return rc;
+	struct links_answer *answer = arena_new_of(a, struct links_answer);
 	json_t *doc = report_frame("links", client);
-	rc = links_fill(client, ask, &range, doc, e);
+	rc = links_fill(client, ask, &read, answer, doc, e);
+	links_put(doc, answer);
 	if (rc < 0) {
 		json_decref(doc);
 		return rc;
 	}
-	const json_t *known = json_object_get(doc, "ports_known");
-	const bool judged = json_integer_value(json_object_get(known, "errors")) > 0 ||
-		json_integer_value(json_object_get(known, "state")) > 0;
+	const bool judged = answer->ports_known.errors > 0 || answer->ports_known.state > 0;
 	report_verdict(client->config, doc, judged ? REPORT_OK : REPORT_UNKNOWN,
 		judged ? "no link was down, slow or damaged, as far as ports tell"
 		       : "links are not known: no port delivered its state or errors");
-	*ret = (struct report_result){.doc = doc, .window_ns = range.plan.step_ns};
+	*ret = (struct report_result){
+		.doc = doc, .answer = answer, .arena = rw_take(a), .window_ns = read.plan.step_ns};
 	return 0;
 }
 
-static const struct column links_columns[] = {
-	{"device", "device", COL_TEXT, false},
-	{"port", "port", COL_TEXT, false},
-	{"peer", "peer", COL_TEXT, false},
-	{"state", "state", COL_TEXT, false},
-	{"up_ratio", "up", COL_RATIO_PCT, true},
-	{"flaps", "flaps", COL_INT, true},
-	{"speed_bps", "speed", COL_BPS, true},
-	{"in_errors", "in errors", COL_INT, true},
-	{"out_errors", "out errors", COL_INT, true},
-	{"worst_errors_per_s", "worst/s", COL_NUMBER, true},
-	{"fec_uncorrectable", "FEC lost", COL_INT, true},
-	{"rx_power_dbm", "rx dBm", COL_NUMBER, true},
-	{"words[]", "what", COL_TEXT, false},
-};
+static const void *links_rows(const void *answer, size_t *ret_n)
+{
+	const struct links_answer *links = answer;
+	*ret_n = links->n_ports;
+	return links->ports;
+}
+
 static const struct view links_view = {
 	.title = "links",
-	.rows = "ports",
-	.columns = links_columns,
-	.n_columns = rw_countof(links_columns),
+	.table = &links_ports_table,
+	.table_rows = links_rows,
 	.empty = "nothing to say of any port in this time",
-	.page = links_report_page,
+	.answer_page = links_page,
 };
 
 const struct report report_links = {

@@ -4,16 +4,16 @@
 #include <errno.h>
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/report_incidents.h"
-#include "agent/reports/served.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/incident/report_incidents.h"
+#include "agent/answers/common/served.h"
 
 /* Lines of missing data that are taken over from one report. */
 enum { MISSING_SAID = 2 };

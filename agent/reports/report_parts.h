@@ -36,8 +36,9 @@ void report_part_problems(json_t *doc, const char *name, const json_t *part);
 /* report_part_rows - the first @most rows of an array of @part; a new reference, never NULL. */
 json_t *report_part_rows(const json_t *part, const char *key, size_t most);
 
-/* report_served - a served document (agent/reports/served.h) over the client's time range, without
- * parameters. 0 with a new reference, -ENOENT when nothing serves it, or a negative errno. */
+/* report_served - a served document (agent/answers/common/served.h) over the client's time range,
+ * without parameters. 0 with a new reference, -ENOENT when nothing serves it, or a negative errno.
+ */
 int report_served(struct client *client, const char *path, json_t **ret, struct err *e);
 
 #endif

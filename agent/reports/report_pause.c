@@ -3,22 +3,22 @@
 #include <errno.h>
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/incident/report_incidents.h"
+#include "agent/answers/pause/answer.h"
+#include "agent/answers/pause/pause_document.h"
 #include "agent/client/client.h"
 #include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/pause_document.h"
-#include "agent/reports/pause_report.h"
 #include "agent/reports/report.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/report_incidents.h"
-#include "agent/reports/report_pages.h"
 #include "agent/reports/report_shift.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/config.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 enum { TREES_WANTED = 3 };
 /* Of a long step only its end is looked at: a tree is of one moment. */
@@ -53,12 +53,12 @@ static int pause_add_trees(
 
 /* Of the incidents, worst first, each in the window in which it was found; without one, of the step
  * with most pause. Single values may be gone: then there is no tree, and the report says so. */
-static int pause_trees(
-	struct client *client, const struct pause_range *range, json_t *doc, struct err *e)
+static int pause_trees(struct client *client, const struct pause_range *range,
+	struct pause_answer *answer, json_t *doc, struct err *e)
 {
 	json_t *trees = json_array(), *row;
-	const json_t *incidents = json_object_get(doc, "-");
-	const size_t step = pause_report_worst_step(range);
+	const json_t *incidents = answer->incidents;
+	const size_t step = answer->worst_step;
 	size_t i;
 	int rc = 0;
 	json_array_foreach (incidents, i, row) {
@@ -82,14 +82,15 @@ static int pause_trees(
 		report_missing(doc,
 			"where pause began is not known: the single values of that "
 			"time say nothing, or are no longer stored");
-	json_object_set_new(doc, "trees", trees);
+	answer->trees = trees;
 	return rc;
 }
 
 /* ---- the report ---------------------------------------------------------------------------- */
 
 static int pause_fill(struct client *client, const struct report_ask *ask,
-	const struct pause_range *range, json_t *doc, struct err *e)
+	const struct pause_range *range, struct pause_answer *answer, struct arena *a, json_t *doc,
+	struct err *e)
 {
 	struct limit_pair limits = limits_pause(client->config);
 	json_t *incidents = report_incidents(client, pause_causes, e);
@@ -100,17 +101,25 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 	if (ask->critical > 0)
 		limits.critical = ask->critical;
 	report_incidents_about(incidents, ask->device);
-	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
-	pause_report_put(doc, range, &limits);
+	answer->incidents = incidents;
+	pause_answer_make(answer, doc, range, &limits, a);
 	report_figure(
 		doc, "incidents", "incidents about pause", (double)json_array_size(incidents), "-");
-	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
+	const bool known = answer->ports_known > 0;
 	range_missing(client, &range->plan, known ? &range->read : NULL, doc);
-	const int rc = pause_trees(client, range, doc, e);
+	const int rc = pause_trees(client, range, answer, doc, e);
 	if (rc < 0)
 		return rc;
 	return report_put_stale(client, doc, e);
+}
+
+/* The document takes its share of the trees. */
+static void pause_put(json_t *doc, struct pause_answer *answer)
+{
+	shape_put(doc, &pause_answer_shape, answer);
+	json_decref(answer->incidents);
+	json_decref(answer->trees);
 }
 
 static int pause_collect(struct client *client, const struct report_ask *ask,
@@ -124,41 +133,37 @@ static int pause_collect(struct client *client, const struct report_ask *ask,
 		rc = pause_range_read(client, ask->device, &range, e);
 	if (rc < 0)
 		return rc;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct pause_answer *answer = arena_new_of(a, struct pause_answer);
 	json_t *doc = report_frame("pause", client);
-	rc = pause_fill(client, ask, &range, doc, e);
+	rc = pause_fill(client, ask, &range, answer, a, doc, e);
+	pause_put(doc, answer);
 	if (rc < 0) {
 		json_decref(doc);
 		return rc;
 	}
-	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
+	const bool known = answer->ports_known > 0;
 	report_verdict(client->config, doc, known ? REPORT_OK : REPORT_UNKNOWN,
 		known ? "no port was paused for longer than its limit"
 		      : "pause is not known: no switch delivered it in this time");
-	*ret = (struct report_result){.doc = doc, .window_ns = range.plan.step_ns};
+	*ret = (struct report_result){
+		.doc = doc, .answer = answer, .arena = rw_take(a), .window_ns = range.plan.step_ns};
 	return 0;
 }
 
-static const struct column pause_columns[] = {
-	{"device", "device", COL_TEXT, false},
-	{"port", "port", COL_TEXT, false},
-	{"priority", "prio", COL_INT, true},
-	{"words", "who", COL_TEXT, false},
-	{"direction", "dir", COL_TEXT, false},
-	{"lo_ratio", "at least", COL_RATIO_PCT, true},
-	{"hi_ratio", "at most", COL_RATIO_PCT, true},
-	{"quality", "from", COL_TEXT, false},
-	{"paused_s", "paused (s)", COL_NUMBER, true},
-	{"worst_hi_ratio", "worst step", COL_RATIO_PCT, true},
-	{"worst_at", "at", COL_TIME, false},
-	{"frames", "frames", COL_INT, true},
-};
+static const void *pause_rows(const void *answer, size_t *ret_n)
+{
+	const struct pause_answer *pause = answer;
+	*ret_n = pause->n_ports;
+	return pause->ports;
+}
+
 static const struct view pause_view = {
 	.title = "PFC pause",
-	.rows = "ports",
-	.columns = pause_columns,
-	.n_columns = rw_countof(pause_columns),
+	.table = &pause_ports_table,
+	.table_rows = pause_rows,
 	.empty = "no port was paused in this time",
-	.page = pause_report_page,
+	.answer_page = pause_page,
 };
 
 const struct report report_pause = {

@@ -2,10 +2,12 @@
  * those that use it. */
 #include "agent/reports/report.h"
 
+#include "base/arena.h"
+
 void report_result_done(struct report_result *result)
 {
 	json_decref(result->doc);
-	if (result->sums)
-		result->sums_free(result->sums);
+	if (result->arena)
+		arena_free(result->arena);
 	*result = (struct report_result){0};
 }

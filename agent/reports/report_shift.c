@@ -5,18 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/silence.h"
-#include "agent/reports/agent_state.h"
-#include "agent/reports/alert_views.h"
-#include "agent/reports/incident_read.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/report_incidents.h"
+#include "agent/answers/common/agent_state.h"
+#include "agent/answers/alerts/alert_views.h"
+#include "agent/answers/incident/incident_read.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/incident/report_incidents.h"
 #include "config/config.h"
 
 static int report_error(const struct err *e)

@@ -4,20 +4,17 @@
  */
 #include <errno.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/spine/answer.h"
 #include "agent/client/client.h"
 #include "agent/client/known_names.h"
-#include "agent/history/ecmp_read.h"
+#include "agent/history/window_walk.h"
 #include "agent/reports/report.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/spine_imbalance.h"
-#include "agent/reports/spine_page.h"
-#include "agent/reports/spine_price.h"
-#include "agent/reports/spine_problems.h"
 #include "analyzers/measure/ecmp_measure.h"
-#include "analyzers/measure/ecmp_packets.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
@@ -89,11 +86,6 @@ static bool spine_any_wanted(const struct fabric *fabric, const struct report_as
 	return false;
 }
 
-static void spine_sums_free(void *sums)
-{
-	spine_imbalance_free(sums);
-}
-
 /* Values over time are kept for the part of the range that has data. */
 static void spine_data_range(struct client *client, struct spine_options *options)
 {
@@ -143,22 +135,19 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 	int r = ecmp_history_each(client, spine_take_window, &collect, &history, e);
 	if (r < 0)
 		return r;
-	json_t *doc = report_frame("spine-imbalance", client);
-	json_t *own = spine_imbalance_json(sums, fabric, history.from_ns, history.to_ns);
-	json_object_update(doc, own);
-	json_decref(own);
-	r = spine_price(client, doc, e);
-	if (r < 0) {
-		json_decref(doc);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct spine_answer *answer =
+		spine_answer_make(sums, fabric, history.from_ns, history.to_ns, a);
+	answer->since.ns = client->from_ns;
+	answer->until.ns = client->to_ns;
+	r = spine_price(client, answer, a, e);
+	if (r < 0)
 		return r;
-	}
-	spine_problems(client->config, sums, doc);
+	json_t *doc = report_frame("spine-imbalance", client);
+	spine_problems(client->config, answer, a, doc);
+	shape_put(doc, &spine_answer_shape, answer);
 	*ret = (struct report_result){
-		.doc = doc,
-		.window_ns = options->window_ns,
-		.sums = rw_take(sums),
-		.sums_free = spine_sums_free,
-	};
+		.doc = doc, .answer = answer, .arena = rw_take(a), .window_ns = options->window_ns};
 	return 0;
 }
 

@@ -3,16 +3,16 @@
 #include <errno.h>
 #include <math.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/limits_range.h"
+#include "agent/answers/common/limits_range.h"
 #include "agent/reports/report.h"
-#include "agent/reports/report_frame.h"
-#include "agent/reports/report_pages.h"
+#include "agent/answers/common/report_frame.h"
+#include "agent/answers/common/report_pages.h"
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/reports/sheet_rows.h"

@@ -1,10 +1,10 @@
 /* tuning_report_page - the page of `report tuning`. */
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
-#include "agent/reports/report_page.h"
-#include "agent/reports/report_pages.h"
+#include "agent/answers/common/report_page.h"
+#include "agent/answers/common/report_pages.h"
 
 static const struct column sheets_columns[] = {
 	{"state", "state", COL_TEXT, false},
@@ -40,7 +40,7 @@ static const struct column near_columns[] = {
 	{"used_ratio", "used", COL_RATIO_PCT, true},
 };
 
-static void tuning_people(json_t *page, const json_t *sheets)
+static void tuning_people(struct page *page, const json_t *sheets)
 {
 	static const struct {
 		const char *time, *who, *words;
@@ -67,7 +67,7 @@ static void tuning_people(json_t *page, const json_t *sheets)
 		}
 }
 
-static void tuning_evidence(json_t *page, const json_t *evidence)
+static void tuning_evidence(struct page *page, const json_t *evidence)
 {
 	const json_t *row;
 	size_t i;
@@ -81,7 +81,7 @@ static void tuning_evidence(json_t *page, const json_t *evidence)
 	}
 }
 
-static void tuning_part(json_t *page, const char *heading, const char *empty,
+static void tuning_part(struct page *page, const char *heading, const char *empty,
 	const struct column *columns, size_t n, const json_t *rows)
 {
 	page_heading(page, "%s", heading);
@@ -90,9 +90,9 @@ static void tuning_part(json_t *page, const char *heading, const char *empty,
 	page_table(page, NULL, columns, n, rows);
 }
 
-json_t *tuning_report_page(const json_t *doc)
+struct page *tuning_report_page(const json_t *doc)
 {
-	json_t *page = report_page("Threshold tuning", doc);
+	struct page *page = report_page("Threshold tuning", doc);
 	const json_t *sheets = json_object_get(doc, "sheets");
 	const json_t *known = json_object_get(doc, "near_known");
 	tuning_part(page, "Threshold changes with news, or that wait", "None.", sheets_columns,

@@ -4,28 +4,436 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/hmac.h"
-#include "agent/base/inflate.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
-#include "agent/support/bundle_parts.h"
-#include "agent/support/bundle_system.h"
-#include "agent/support/part_run.h"
 #include "agent/support/secret_mask.h"
-#include "agent/support/secret_words.h"
-#include "agent/support/tar_write.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/process.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 #include "config/config_salvage.h"
+#include "db/store/store_state.h"
+
+enum { BUNDLE_WORDS = 12 };
+
+struct bundle_part {
+	char name[100]; /* of the file in the bundle */
+	const char *what; /* one line of the README */
+	/* a program and its words, ended by NULL; [0] NULL: this program with the words behind */
+	const char *words[BUNDLE_WORDS];
+	int seconds; /* it may take */
+};
+
+struct part_limits {
+	int64_t time_ns;
+	size_t bytes; /* more than that is cut */
+	const char *watched; /* a file that the program writes, NULL; */
+	int64_t watched_bytes; /* it is ended when the file grows larger */
+};
+
+struct part_output {
+	struct str out, err; /* owned; part_output_done() */
+	int exit; /* of the program; -1: it did not end by itself */
+	const char *why; /* .exit == -1: lent, static */
+};
+
+#define TAR_NAME_MAX 99 /* bytes of the field "name" that a name may have */
+
+/*
+ * bundle_parts - what is in a bundle: the table of parts, and the commands that make them.
+ *
+ * bundle_parts - rows that are always there, then one for each device that is to be asked.
+ */
+
+#define JOURNAL_LINES "5000"
+
+static const struct {
+	const char *name, *what;
+	const char *words[BUNDLE_WORDS];
+	int seconds;
+} rows[] = {
+	{"version.txt", "version of rocewatch", {NULL, "--version"}, 5},
+	{"config-check.txt", "what 'config check' says of the file", {NULL, "config", "check"}, 15},
+	{"config-effective.yaml", "the configuration with all defaults, secrets masked",
+		{NULL, "config", "show"}, 15},
+	{"status.txt", "who answers, how old the data is", {NULL, "status"}, 20},
+	{"doctor.txt", "health of the collection, and what to do about it", {NULL, "doctor"}, 20},
+	{"doctor.json", "the same as a document", {NULL, "doctor", "--format", "json"}, 20},
+	{"db-stat.txt", "the database: what it holds, how it grows", {NULL, "db", "stat"}, 20},
+	{"db-stat.json", "the same as a document", {NULL, "db", "stat", "--format", "json"}, 20},
+	{"incidents.json", "incidents, also closed ones",
+		{NULL, "incident", "list", "--all", "--format", "json"}, 20},
+	{"incidents-open.txt", "open incidents, one line each", {NULL, "incident", "list"}, 20},
+	{"events.json", "starts, stops, reloads, clock steps and notes",
+		{NULL, "event", "list", "--since", "7d", "--format", "json"}, 20},
+	{"silences.txt", "maintenance windows", {NULL, "silence", "list"}, 15},
+	{"tune.txt", "threshold changes and their states", {NULL, "tune", "list"}, 20},
+	{"topology.txt", "the fabric graph", {NULL, "topology", "show"}, 20},
+	{"topology-check.txt", "what 'topology check' says of it", {NULL, "topology", "check"}, 20},
+	{"alerts.txt", "the receivers of alerts and whether they answer", {NULL, "alert", "list"},
+		15},
+	{"profiles.txt", "profiles in use and what they collect", {NULL, "profile", "list"}, 15},
+	{"unit.txt", "the unit as systemd has it",
+		{"systemctl", "show", "--no-pager", "-p",
+			"Id,LoadState,ActiveState,SubState,Result,NRestarts,ExecMainStatus,"
+			"MainPID,MemoryCurrent,ActiveEnterTimestamp,DropInPaths,FragmentPath"},
+		10},
+	{"log.txt", "the agent's log: the last " JOURNAL_LINES " lines of the journal",
+		{"journalctl", "--no-pager", "--quiet", "-o", "short-iso-precise", "-n",
+			JOURNAL_LINES, "-u"},
+		20},
+	{"timesync.txt", "synchronization of the clock", {"timedatectl", "show", "--no-pager"}, 5},
+};
+
+static void part_add_word(struct bundle_part *part, const char *word)
+{
+	size_t n = 1;
+	while (part->words[n])
+		n++;
+	if (n + 1 < BUNDLE_WORDS)
+		part->words[n] = word;
+}
+
+/* bundle_part_at - row @i for @ask; false behind the last. Texts are borrowed from @ask. */
+static bool bundle_part_at(const struct bundle_ask *ask, size_t i, struct bundle_part *ret)
+{
+	*ret = (struct bundle_part){0};
+	if (i < rw_countof(rows)) {
+		snprintf(ret->name, sizeof(ret->name), "%s", rows[i].name);
+		ret->what = rows[i].what;
+		ret->seconds = rows[i].seconds;
+		for (size_t k = 0; k < BUNDLE_WORDS; k++)
+			ret->words[k] = rows[i].words[k];
+		if (str_eq(rows[i].name, "log.txt") || str_eq(rows[i].name, "unit.txt"))
+			part_add_word(ret, ask->unit);
+		return true;
+	}
+	i -= rw_countof(rows);
+	for (size_t k = 0; k <= i; k++)
+		if (!ask->devices || !ask->devices[k])
+			return false;
+	snprintf(ret->name, sizeof(ret->name), "profile-test-%zu.txt", i + 1);
+	ret->what = "what a device answers, counter by counter";
+	ret->seconds = 60;
+	part_add_word(ret, "profile");
+	part_add_word(ret, "test");
+	part_add_word(ret, ask->devices[i]);
+	return true;
+}
+
+/*
+ * bundle_system - facts about the machine: kernel, limits, memory, disk, clock. No secrets, no
+ * names of other processes.
+ *
+ * bundle_system - what the kernel says.
+ */
+
+enum { FILE_MOST = 16384 };
+
+static void add_file(struct str *out, const char *path)
+{
+	rw_cleanup(freep) char *text = NULL;
+	size_t n = 0;
+	struct err e = {0};
+	str_addf(out, "\n== %s\n", path);
+	if (str_read_file(path, FILE_MOST, &text, &n, &e) == 0)
+		str_add(out, text);
+	else
+		str_addf(out, "not read: %s\n", e.text);
+}
+
+static void add_disk(struct str *out, const char *path)
+{
+	struct statvfs disk;
+	if (statvfs(path, &disk) != 0) {
+		str_addf(out, "disk of %s: %s\n", path, strerror(errno));
+		return;
+	}
+	const double block = (double)disk.f_frsize;
+	str_addf(out, "disk of %s: %s free of %s, %s inodes free\n", path,
+		number_size((double)disk.f_bavail * block).s,
+		number_size((double)disk.f_blocks * block).s, number_count(disk.f_favail).s);
+}
+
+static void add_store_files(struct str *out, const char *db_path)
+{
+	static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".state"};
+	for (size_t i = 0; i < rw_countof(ends); i++) {
+		rw_cleanup(str_done) struct str path = {0};
+		struct stat st;
+		str_addf(&path, "%s%s", db_path, ends[i]);
+		if (stat(path.s, &st) != 0)
+			str_addf(out, "%s: %s\n", path.s, strerror(errno));
+		else
+			str_addf(out, "%s: %s bytes, mode %04o, owner %u:%u\n", path.s,
+				number_count((uint64_t)st.st_size).s, (unsigned)st.st_mode & 07777,
+				(unsigned)st.st_uid, (unsigned)st.st_gid);
+	}
+}
+
+static void add_store_state(struct str *out, const char *db_path)
+{
+	static const char *const stages[] = {"stopped", "writing", "waiting"};
+	struct store_state state;
+	char text[WALL_TEXT_MAX];
+	const int rc = store_state_read(db_path, &state);
+	if (rc != 0) {
+		str_addf(out, "state file of the store: %s\n", strerror(-rc));
+		return;
+	}
+	str_addf(out, "state file of the store: agent %s, pid %d, %s since %s",
+		state.running ? "running" : "not running", state.pid, stages[state.stage],
+		wall_text(text, (wall_t){state.since_ns}, 0));
+	str_addf(out, ", written %s", wall_text(text, (wall_t){state.beat_ns}, 0));
+	str_addf(out, ", %s samples wait, %s dropped%s%s\n", number_count(state.pending).s,
+		number_count(state.dropped).s, str_if(*state.reason, ": "), state.reason);
+}
+
+static void add_clock(struct str *out)
+{
+	struct timex clock = {0};
+	char text[WALL_TEXT_MAX];
+	const int state = adjtimex(&clock);
+	str_addf(out, "time: %s\n", wall_text(text, wall_now(), 0));
+	str_addf(out, "clock: %s, offset %ld %s, largest error %ld us\n",
+		state == TIME_ERROR || (clock.status & STA_UNSYNC) ? "not synchronized"
+								   : "synchronized",
+		clock.offset, clock.status & STA_NANO ? "ns" : "us", clock.maxerror);
+}
+
+/* bundle_system_add - as text. @db_path: the database, whose disk and files are looked at; NULL. */
+static void bundle_system_add(struct str *out, const char *db_path)
+{
+	struct utsname name;
+	if (uname(&name) == 0)
+		str_addf(out, "kernel: %s %s %s %s\n", name.sysname, name.release, name.version,
+			name.machine);
+	str_addf(out, "rocewatch: " RW_VERSION ", built with %s\n", __VERSION__);
+	str_addf(out, "C library: %s\n", gnu_get_libc_version());
+	str_addf(out, "processors: %ld\n", sysconf(_SC_NPROCESSORS_ONLN));
+	str_addf(out, "this command runs as uid %u, gid %u\n", (unsigned)getuid(),
+		(unsigned)getgid());
+	add_clock(out);
+	if (db_path) {
+		rw_cleanup(str_done) struct str dir = {0};
+		const char *slash = strrchr(db_path, '/');
+		str_addn(&dir, slash ? db_path : ".", slash ? (size_t)(slash - db_path) + 1 : 1);
+		add_disk(out, dir.s);
+		add_store_files(out, db_path);
+		add_store_state(out, db_path);
+	}
+	add_disk(out, "/tmp");
+	add_file(out, "/etc/os-release");
+	add_file(out, "/proc/meminfo");
+	add_file(out, "/proc/self/limits");
+	add_file(out, "/proc/self/cgroup");
+	add_file(out, "/proc/loadavg");
+	add_file(out, "/proc/uptime");
+	add_file(out, "/proc/sys/net/core/rmem_max");
+}
+
+/*
+ * part_run - what a program prints, bounded in time and size: a part of the bundle is made by a
+ * process of its own, so that a damaged database or a hanging disk costs that part only.
+ *
+ * part_run - starts a program with its output in files without a name, and waits.
+ */
+
+enum { LOOK_MS = 50 };
+
+static const char *part_program(const char *name, char *buf, size_t size)
+{
+	static const char *const places[] = {"/usr/bin", "/bin"};
+	if (strchr(name, '/'))
+		return name;
+	for (size_t i = 0; i < rw_countof(places); i++)
+		if (snprintf(buf, size, "%s/%s", places[i], name) < (int)size &&
+			access(buf, X_OK) == 0)
+			return buf;
+	return NULL;
+}
+
+static int64_t part_size(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+/* Why the program must end now; NULL: it may go on. */
+static const char *part_over(const struct part_limits *limits, mono_t begun, int out, int err)
+{
+	struct stat st;
+	if (mono_now().ns - begun.ns > limits->time_ns)
+		return "it took too long";
+	if (part_size(out) > 4 * (int64_t)limits->bytes || part_size(err) > (64 << 20))
+		return "it printed too much";
+	if (limits->watched && stat(limits->watched, &st) == 0 &&
+		st.st_size > limits->watched_bytes)
+		return "its file grew too large";
+	return NULL;
+}
+
+static void part_read(int fd, size_t most, struct str *out)
+{
+	char buf[65536];
+	str_add(out, "");
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return;
+	for (ssize_t n; out->n < most && (n = read(fd, buf, sizeof(buf))) > 0;)
+		str_addn(out, buf, (size_t)n < most - out->n ? (size_t)n : most - out->n);
+}
+
+static void part_wait(
+	pid_t pid, const struct part_limits *limits, int out, int err, struct part_output *ret)
+{
+	const mono_t begun = mono_now();
+	const int watch = pidfd_open(pid, 0);
+	int status = 0;
+	ret->exit = -1;
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		struct pollfd p = {.fd = watch, .events = POLLIN};
+		ret->why = part_over(limits, begun, out, err);
+		if (ret->why) {
+			kill(-pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			break;
+		}
+		poll(&p, watch >= 0, LOOK_MS);
+	}
+	if (watch >= 0)
+		close(watch);
+	if (!ret->why && WIFEXITED(status))
+		ret->exit = WEXITSTATUS(status);
+	else if (!ret->why)
+		ret->why = "it crashed";
+}
+
+/* part_run - 0 with *@ret filled, or a negative errno when the program cannot be started. It is
+ * looked for in PATH unless its name has a '/'. Blocks up to the limit of time. */
+static int part_run(
+	const char *const *argv, const struct part_limits *limits, struct part_output *ret)
+{
+	char path[512];
+	struct spawn spawn;
+	pid_t pid;
+	*ret = (struct part_output){0};
+	const char *program = part_program(argv[0], path, sizeof(path));
+	if (!program)
+		return -ENOENT;
+	rw_cleanup(fclosep) FILE *out = tmpfile(), *err = tmpfile();
+	if (!out || !err)
+		return -errno;
+	spawn_begin(&spawn);
+	spawn_own_group(&spawn);
+	posix_spawn_file_actions_addopen(&spawn.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&spawn.files, fileno(out), STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&spawn.files, fileno(err), STDERR_FILENO);
+	const int rc = spawn_run(&spawn, &pid, program, (char *const *)(uintptr_t)argv, environ);
+	if (rc != 0)
+		return rc;
+	part_wait(pid, limits, fileno(out), fileno(err), ret);
+	part_read(fileno(out), limits->bytes, &ret->out);
+	part_read(fileno(err), limits->bytes, &ret->err);
+	return 0;
+}
+
+static void part_output_done(struct part_output *output)
+{
+	str_done(&output->out);
+	str_done(&output->err);
+}
+
+/*
+ * tar_write - files as an archive in memory: POSIX ustar (IEEE Std 1003.1-2017, pax, "ustar
+ * Interchange Format"), regular files only. Pure; any thread.
+ *
+ * tar_write - headers of 512 bytes, contents filled up to whole blocks.
+ */
+
+enum { BLOCK = 512 };
+
+struct tar_header {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
+	char magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155], rest[12];
+};
+_Static_assert(sizeof(struct tar_header) == BLOCK, "a header is one block");
+
+static void tar_octal(char *field, size_t size, uint64_t value)
+{
+	char digits[32];
+	snprintf(digits, sizeof(digits), "%0*" PRIo64, (int)size - 1, value);
+	memcpy(field, digits, size);
+}
+
+/* The sum of all bytes of the header, its own field counted as blanks. */
+static void tar_sum(struct tar_header *header)
+{
+	unsigned sum = 0;
+	memset(header->checksum, ' ', sizeof(header->checksum));
+	for (size_t i = 0; i < sizeof(*header); i++)
+		sum += ((const unsigned char *)header)[i];
+	tar_octal(header->checksum, sizeof(header->checksum) - 1, sum);
+	header->checksum[7] = ' ';
+}
+
+static void tar_zeros(struct str *tar, size_t n)
+{
+	static const char zeros[2 * BLOCK];
+	str_addn(tar, zeros, n);
+}
+
+/* tar_add - one file with mode 0600. 0, or -ENAMETOOLONG. @time_s: of its last change, since 1970.
+ */
+static int tar_add(struct str *tar, const char *name, const void *data, size_t n, int64_t time_s)
+{
+	struct tar_header header;
+	const size_t length = strlen(name);
+	if (length > TAR_NAME_MAX)
+		return -ENAMETOOLONG;
+	memset(&header, 0, sizeof(header));
+	memcpy(header.name, name, length);
+	tar_octal(header.mode, sizeof(header.mode), 0600);
+	tar_octal(header.uid, sizeof(header.uid), 0);
+	tar_octal(header.gid, sizeof(header.gid), 0);
+	tar_octal(header.size, sizeof(header.size), n);
+	tar_octal(header.mtime, sizeof(header.mtime), time_s < 0 ? 0 : (uint64_t)time_s);
+	header.type = '0';
+	memcpy(header.magic, "ustar", 6);
+	memcpy(header.version, "00", 2);
+	memcpy(header.user, "root", 4);
+	memcpy(header.group, "root", 4);
+	tar_sum(&header);
+	str_addn(tar, (const char *)&header, sizeof(header));
+	str_addn(tar, data, n);
+	tar_zeros(tar, (BLOCK - n % BLOCK) % BLOCK);
+	return 0;
+}
+
+/* tar_end - the two blocks of zeros behind the last file. */
+static void tar_end(struct str *tar)
+{
+	tar_zeros(tar, 2 * BLOCK);
+}
 
 enum {
 	PART_MOST = 4 << 20, /* bytes of a part */

@@ -18,7 +18,6 @@ struct err;
  * an accepted sheet whose values are in force counts as applied. 0 or negative errno with @e; the
  * caller frees *@ret in either case. */
 int tune_documents_load(struct client *client, struct tune_ledger **ret, struct err *e);
-int tune_documents_now(struct client *client, struct tune_ledger **ret, struct err *e);
 void tune_documents_free(struct tune_ledger **ledger); /* for rw_cleanup() */
 
 /* tune_list_document - {sheets: [...]}, newest first. tune_show_document - one sheet, in the same
@@ -40,5 +39,28 @@ int tune_review_asked(struct client *client, const struct tune_ask *ask, struct 
 /* tune_reviewed_json - {sheets: [...], reason: text|null}; with @change each has its change in one
  * text. */
 json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change);
+
+/*
+ * tune_decide - how a command changes the ledger of recommendations: through the agent that writes
+ * the database, which knows who asks; when none does, directly.
+ */
+
+/* tune_find - the record whose id begins with @id. NULL with @e; its code is -ENOENT when there is
+ * none. Lent by @ledger. */
+const struct tune_record *tune_find(
+	const struct tune_ledger *ledger, const char *id, struct err *e);
+
+/*
+ * tune_propose_all - record those of @records that advise a change, and note in each what state the
+ * ledger has it in. 0, or negative errno with @e when they could not be recorded: for one line on
+ * stderr.
+ */
+int tune_propose_all(
+	struct client *client, struct tune_record *const *records, size_t n, struct err *e);
+
+/* tune_decide - one decision on the record with this whole id; in->who is filled in here. What was
+ * read back up to @client's end counts first. 0 or negative errno, @e. */
+int tune_decide(
+	struct client *client, const char *id, const struct tune_decision_in *in, struct err *e);
 
 #endif

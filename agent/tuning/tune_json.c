@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/document/json_outside.h"
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "db/model/entity.h"
 

@@ -12,7 +12,7 @@
  *      VERIFIED  keep or roll_back; an inconclusive comparison leaves it APPLIED
  *
  * Pure of clock and I/O: time is an argument, what switches say comes as a window
- * (tune_readback.h), and records come and go as structs; tune_store.h keeps them. Every change is
+ * (tune_record.h), and records come and go as structs; tune_ledger.h keeps them. Every change is
  * handed to @changed with one line for the timeline. Loop thread, or a command's.
  */
 #ifndef RW_AGENT_TUNE_LEDGER_H
@@ -23,8 +23,10 @@
 #include "db/series/series.h"
 
 struct arena;
-
 struct tune_ledger;
+struct err;
+struct history;
+
 typedef void tune_ledger_fn(void *arg, const struct tune_record *record, enum tune_state from);
 struct tune_ledger *tune_ledger_new(tune_ledger_fn *changed, void *arg);
 void tune_ledger_free(struct tune_ledger *ledger); /* NULL is fine */
@@ -97,5 +99,17 @@ void tune_ledger_settled(struct tune_ledger *ledger, const char *id);
  * that nobody agreed to (settings_drift). In the arena. */
 size_t tune_ledger_expected(
 	const struct tune_ledger *ledger, struct arena *a, struct expected_change **ret);
+
+/*
+ * tune_store - keeps recommendations in the database, as their documents, and brings them back.
+ * store.h for writing, history for reading. Loop thread, or a command's.
+ */
+
+/* tune_store_record - a tune_ledger_fn: writes the record, and its note as an event. @store is a
+ * struct store. */
+void tune_store_record(void *store, const struct tune_record *record, enum tune_state from);
+/* tune_store_load - all that @history holds into @ledger. One that cannot be read is logged and
+ * stays in the database. 0 or negative errno, @e. */
+int tune_store_load(struct history *history, struct tune_ledger *ledger, struct err *e);
 
 #endif

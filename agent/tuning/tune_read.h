@@ -13,7 +13,7 @@
 #define RW_AGENT_TUNE_READ_H
 
 #include "agent/tuning/tune_ledger.h"
-#include "agent/tuning/tune_readback.h"
+#include "agent/tuning/tune_record.h"
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_verify.h"
 

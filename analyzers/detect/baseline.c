@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/stats.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/stats.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/finding_build.h"

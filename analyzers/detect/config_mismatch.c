@@ -20,10 +20,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
 #include "config/class_policy.h"

@@ -3,9 +3,13 @@
 
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/str.h"
+#include "analyzers/detect/congestion_signs.h"
+#include "analyzers/measure/rhythm.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "config/class_policy.h"
+#include "db/model/entity.h"
 
 #define CNP_MIN 10.0 /* CNPs in a window that are no stray */
 #define SENT_MIN 20.0 /* CNPs that others sent, from which silence means something */
@@ -272,4 +276,283 @@ bool congestion_nic_reacts(const struct congestion *congestion, const struct por
 	const struct nic_seen *nic = nic_at(nics_seen(congestion->in), port);
 	return nic && nic->cnp_handled.value >= CNP_MIN &&
 		nic->cnp_handled.value > nic->cnp_ignored.value;
+}
+
+/* ---- congestion_hosts ------------------------------------------------------ */
+
+/* congestion_hosts - the signs of a host that is paused, and of a NIC that captures show. */
+
+#define Z_OUTLIER                                                                                  \
+	3.5 /* modified z-score: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 */
+#define OTHERS_MIN 2 /* host-facing ports to compare with */
+#define RAILS_APART 4 /* planes that agree */
+#define SKEW 0.2 /* max/mean - 1, as in ecmp_imbalance */
+#define LINE 0.85 /* utilisation of a window that is line rate, whatever the rhythm */
+#define MARKED 0.01 /* of what a queue sent: it is congested, and senders that react slow down */
+/* Share of the window, from which pause is more than the start of each burst before the first CNPs
+ * arrive. */
+#define STRONG_LEVEL 0.01
+/* Times the next host: senders of one incast that react were within 1.7 of each other in two packet
+ * simulations, one that does not was paused 3 to 10 times as long. */
+#define STRONG_TIMES 3.0
+#define FAR_TIMES 4.0 /* ... from which a crowded uplink of its leaf does not explain it either */
+/*
+ * Two hosts of one leaf that lead together share a path, and a path singles out both: where they
+ * react they were paused for 1 % of the time and 7 times as long as the next host, in packet
+ * simulation; without DCQCN 15 to 27 times as long, or for 6 to 9 % of the time.
+ */
+#define PAIR_TIMES 10.0
+#define PAIR_LEVEL 0.03
+#define LEAD_LASTS 1.5 /* times every other host, over the steps that it is watched for */
+enum { WATCH_PARTS = 3 }; /* of that time, in each of which it is paused */
+#define HEAVY_LOAD 2.0 /* times what the median host sends */
+
+/*
+ * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path
+ * singled the host out, not its NIC. Unknown where the leaf's groups are unknown.
+ */
+static void host_signs_collision(
+	const struct congestion *congestion, const struct device_seen *device, struct signs *signs)
+{
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		const struct port_prio *l = NULL;
+		if (p->port->peer)
+			l = observed_prio(p, congestion->priority);
+		struct group_load g;
+		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
+			continue;
+		const struct marks m =
+			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
+		sign_set(signs, SKEWED,
+			signs->yes & SKEWED ||
+				(crowded && (g.imbalance > SKEW || g.live < g.members)));
+	}
+}
+
+static void host_signs_packets(
+	const struct congestion *congestion, const struct port_prio *prio, struct suspect *suspect)
+{
+	suspect->captured = host_packets(congestion->in->window, prio->port, &suspect->packets);
+	const struct {
+		enum sign sign;
+		int says;
+	} said[] = {{CNP_REACHES, packets_cnp_reaches(&suspect->packets)},
+		{NO_ECT, packets_lack_ect(&suspect->packets)},
+		{NO_CNP, packets_lack_cnp(&suspect->packets)}};
+	for (size_t i = 0; suspect->captured && i < rw_countof(said); i++)
+		if (said[i].says >= 0)
+			sign_set(&suspect->signs, said[i].sign, said[i].says > 0);
+	const double line_bps = (double)prio->port->in.capacity_bps;
+	const int slows = packets_slow_down(&suspect->packets, line_bps, &suspect->reaction);
+	if (slows >= 0) {
+		sign_set(&suspect->signs, KEEPS_RATE, slows == 0);
+		sign_set(&suspect->signs, SLOWS_DOWN, slows > 0);
+	}
+}
+
+void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
+	const struct port_prio *prio, struct suspect *ret)
+{
+	*ret = (struct suspect){.kind = SUSPECT_NIC,
+		.device = prio->port->device,
+		.prio = prio,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN};
+	congestion_signs_common(&ret->signs, congestion, options);
+	host_signs_packets(congestion, prio, ret);
+	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
+}
+
+/*
+ * Paused more than every other input of its leaf, so that no uplink stands behind it; or the leader
+ * of all hosts on each of several rails: rails share nothing but the host, so the load of one
+ * uplink of one rail does not matter.
+ */
+static bool host_is_ahead(const struct congestion *congestion, const struct paused_host *host)
+{
+	if (host->level >= 2 * host->at_leaf)
+		return true;
+	return host == &congestion->hosts[0] && host->rails >= RAILS_APART &&
+		host->rails_paused == host->rails && host->level > host->at_leaf &&
+		congestion->lead.n == 1;
+}
+
+/* One or two hosts lead, and far above what is usual among the others. */
+static bool host_leads(const struct congestion *congestion,
+	const struct congestion_options *options, const struct paused_host *host)
+{
+	if ((size_t)(host - congestion->hosts) >= congestion->lead.n ||
+		congestion->n_others < OTHERS_MIN)
+		return false;
+	return host->level >= options->singled_out * congestion->median &&
+		host->level - congestion->median > Z_OUTLIER * congestion->spread;
+}
+
+static bool hosts_share_leaf(const struct congestion *congestion)
+{
+	const struct paused_host *hosts = congestion->hosts;
+	return congestion->lead.n == 2 &&
+		hosts[0].prio->port->device == hosts[1].prio->port->device;
+}
+
+/* Is it no more than what a path that both share explains? */
+static bool hosts_may_share_path(const struct congestion *congestion)
+{
+	if (!hosts_share_leaf(congestion) || congestion->lead.times >= PAIR_TIMES)
+		return false;
+	return congestion->lead.times < FAR_TIMES || congestion->hosts[1].level < PAIR_LEVEL;
+}
+
+/* Paused for long and far longer than the next. */
+static bool host_is_strong(
+	const struct congestion *congestion, const struct paused_host *host, double times)
+{
+	if (hosts_may_share_path(congestion))
+		return false;
+	return host->measured && host->level >= STRONG_LEVEL && congestion->lead.times >= times;
+}
+
+static void host_signs_compare(const struct congestion *congestion,
+	const struct congestion_options *options, const struct paused_host *host,
+	struct signs *signs)
+{
+	const struct lead *lead = &congestion->lead;
+	const double load = lead_load(congestion, host);
+	sign_set(signs, LEADS, host_leads(congestion, options, host));
+	sign_set(signs, AHEAD, host_is_ahead(congestion, host));
+	sign_set(signs, ALL_RAILS, host->rails > 1 && host->rails_paused == host->rails);
+	sign_set(signs, STRONG, host_is_strong(congestion, host, STRONG_TIMES));
+	sign_set(signs, FAR, host_is_strong(congestion, host, FAR_TIMES));
+	if (lead->receivers) {
+		sign_set(signs, SQUEEZES, lead_squeezes(congestion, host->host));
+		const bool brief = host->measured && host->level < STRONG_LEVEL;
+		sign_set(signs, BRIEF,
+			(brief || hosts_may_share_path(congestion)) &&
+				!lead_squeezes(congestion, host->host));
+		sign_set(signs, RECEIVER_MARKS, lead->marks_most >= MARKED);
+	}
+	if (!isnan(load))
+		sign_set(signs, HEAVY, load >= HEAVY_LOAD);
+}
+
+void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
+	const struct paused_host *host, enum suspect_kind kind, struct suspect *ret)
+{
+	*ret = (struct suspect){.kind = kind,
+		.device = host->prio->port->device,
+		.prio = host->prio,
+		.host = host,
+		.marks = congestion->all,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN};
+	struct signs *s = &ret->signs;
+	congestion_signs_common(s, congestion, options);
+	congestion_signs_marks(s, &congestion->all, options);
+	/* a counter that never moved proves nothing about marks */
+	if (!congestion->all.alive && !congestion->all.on)
+		s->yes &= ~(uint32_t)FEW_MARKS;
+	sign_set(s, FROM_HOST, host->explained);
+	host_signs_compare(congestion, options, host, s);
+	host_signs_collision(congestion, ret->device, s);
+	host_signs_packets(congestion, host->prio, ret);
+	/* what its NIC counts weighs more than how it compares */
+	if (!(s->known & KEEPS_RATE) && congestion_nic_reacts(congestion, host->prio->port))
+		s->yes |= SLOWS_DOWN;
+	ret->is = signature_match(kind, s);
+}
+
+/* ---- does it last? --------------------------------------------------------- */
+
+/* Share of (from, to] for which we paused the host of @port; NAN where that is not measured. */
+static double paused_between(const struct congestion *congestion, const struct port_seen *port,
+	int64_t from_ns, int64_t to_ns)
+{
+	const uint32_t entity = port->prio_entity[congestion->priority];
+	const struct series *s = NULL;
+	struct increase inc;
+	if (congestion->in->past && entity != ENTITY_NONE)
+		s = window_series(congestion->in->past, entity, M_PFC_TX_PAUSE_NS);
+	if (!s || series_increase(s, from_ns, to_ns, 0, &inc) < 0)
+		return NAN;
+	return (double)inc.value / (double)inc.covered_ns;
+}
+
+static bool host_leads_over(
+	const struct congestion *congestion, const struct paused_host *host, int64_t span_ns)
+{
+	const int64_t to_ns = congestion->in->window->to_ns;
+	const double own = paused_between(congestion, host->prio->port, to_ns - span_ns, to_ns);
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *port = &congestion->o->ports[i];
+		bool leads_too = !port->port->host;
+		for (size_t k = 0; k < congestion->lead.n && !leads_too; k++)
+			leads_too = str_eq(congestion->hosts[k].host, port->port->host);
+		if (leads_too)
+			continue;
+		const double other = paused_between(congestion, port, to_ns - span_ns, to_ns);
+		if (own < LEAD_LASTS * other)
+			return false;
+	}
+	return !isnan(own);
+}
+
+bool host_lasts(const struct congestion *congestion, const struct paused_host *host)
+{
+	const struct window *window = congestion->in->window;
+	const int64_t length_ns = window->to_ns - window->from_ns;
+	const int64_t step_ns = step_seen(congestion->in, host->prio->port, window->to_ns);
+	const int64_t watch_ns = step_watch_ns(congestion->in, step_ns);
+	if (watch_ns <= length_ns)
+		return true;
+	/* frames say too little over a longer time */
+	if (!host->measured)
+		return step_ns && STEP_WATCH_STEPS * step_ns <= length_ns;
+	for (int k = 0; k < WATCH_PARTS; k++) {
+		const int64_t to_ns = window->to_ns - watch_ns * k / WATCH_PARTS;
+		const double paused = paused_between(
+			congestion, host->prio->port, to_ns - watch_ns / WATCH_PARTS, to_ns);
+		if (!(paused > 0))
+			return false;
+	}
+	return host_leads_over(congestion, host, watch_ns);
+}
+
+/* ---- proof ------------------------------------------------------------------ */
+
+/* Packets of a host's port show that its rate stays as it is after CNPs. */
+static bool nics_prove(
+	const struct congestion *congestion, const struct congestion_options *options)
+{
+	if (!congestion->in->window->n_flow_hosts)
+		return false;
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *port = &congestion->o->ports[i];
+		const struct port_prio *prio = NULL;
+		struct suspect s;
+		if (port->port->host)
+			prio = observed_prio(port, congestion->priority);
+		if (!prio)
+			continue;
+		suspect_nic(congestion, options, prio, &s);
+		if (s.signs.yes & KEEPS_RATE)
+			return true;
+	}
+	return false;
+}
+
+bool hosts_prove(const struct congestion *congestion, const struct congestion_options *options)
+{
+	if (nics_prove(congestion, options))
+		return true;
+	for (size_t i = 0; i < congestion->lead.n; i++) {
+		struct suspect s;
+		suspect_host(congestion, options, &congestion->hosts[i], SUSPECT_HOST, &s);
+		if (s.is)
+			return true;
+	}
+	return false;
 }

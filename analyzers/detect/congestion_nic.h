@@ -16,7 +16,6 @@
 
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/measure/nic.h"
-#include "analyzers/measure/nic_cnps.h"
 
 struct finding_list;
 

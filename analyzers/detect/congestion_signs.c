@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
-#include "analyzers/measure/burst_seen.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/stats.h"
+#include "base/str.h"
+#include "analyzers/measure/rhythm.h"
 #include "analyzers/measure/formulas.h"
 #include "config/class_policy.h"
 

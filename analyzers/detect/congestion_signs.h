@@ -11,9 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyzers/measure/congestion_lead.h"
 #include "analyzers/measure/congestion_measure.h"
-#include "analyzers/measure/congestion_packets.h"
 #include "analyzers/measure/ecn_order.h"
 
 struct congestion_options {
@@ -135,7 +133,7 @@ struct suspect {
 };
 void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
 	const struct device_seen *device, struct suspect *ret);
-/* A host that is paused (congestion_hosts.c). SUSPECT_HOST asks for proof that it does not slow
+/* A host that is paused (congestion_nic.c). SUSPECT_HOST asks for proof that it does not slow
  * down; SUSPECT_LEADER names the host that leads when the proof is missing. */
 void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
 	const struct paused_host *host, enum suspect_kind kind, struct suspect *ret);

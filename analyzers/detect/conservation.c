@@ -5,7 +5,7 @@
  *                       its inputs, carry in the lossless one
  *     storage_receiver  a host outside all jobs receives much traffic in the lossless class and
  *                       congests there: storage among the RoCE of training
- *     missing_route: conservation_routes.c; remote_capacity, cross_rail: conservation_paths.c
+ *     missing_route: conservation_routes.c; remote_capacity, cross_rail: conservation_routes.c
  *
  * Classes are counted where bytes leave (queue.out_octets of each priority); what enters from a
  * switch is what that switch sent. What enters from hosts is known in total only, so the uplinks of
@@ -15,14 +15,12 @@
 
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/stats.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
-#include "analyzers/detect/conservation_finding.h"
-#include "analyzers/detect/conservation_paths.h"
 #include "analyzers/detect/conservation_routes.h"
 
 #define LIKE_TOTAL 0.3 /* relative difference of totals that counts as unchanged */

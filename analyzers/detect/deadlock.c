@@ -9,9 +9,9 @@
  */
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 

@@ -18,13 +18,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
-#include "analyzers/measure/lb_read.h"
-#include "analyzers/measure/hash_fields.h"
+#include "analyzers/measure/class_world.h"
+#include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/measure/observe.h"
 

@@ -5,13 +5,13 @@
  * Transitions of a link in a window: the most that any of its ends counts (port.flaps) or shows
  * (changes of port.oper_up, a lower bound: what happened between two polls is not seen). One
  * interruption is two transitions and opens no incident by itself: all windows that hold it weigh
- * one together (agent/incident/weight.h). It takes two of them within three windows, or `burst`
+ * one together (agent/incident/cost.h). It takes two of them within three windows, or `burst`
  * transitions in one window. Links flap every half minute or so: shorter windows would cut too many
  * interruptions in two. A switch that restarts takes all its links down:
  * that is a finding about the switch, not about its links.
  */
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
 

@@ -8,10 +8,8 @@
 #ifndef RW_ANALYZERS_LINK_HEALTH_H
 #define RW_ANALYZERS_LINK_HEALTH_H
 
-#include "analyzers/measure/link_limits.h"
-#include "analyzers/measure/links.h"
-#include "analyzers/measure/optic_trend.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/measure/links.h"
 
 struct link_trend { /* of one end */
 	struct optic_trend light, ber;

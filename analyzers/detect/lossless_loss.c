@@ -22,10 +22,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/observe.h"

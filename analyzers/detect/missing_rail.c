@@ -6,15 +6,15 @@
  * all up and silent is idle, not broken. A host whose ports are all down may be drained on purpose:
  * information only. A silent host with one port whose counters never moved is reported only where a
  * job declares it: it may simply not be in use. Silence counts only once it lasts longer than hosts
- * are silent within a step of the job (analyzers/measure/step_seen.h).
+ * are silent within a step of the job (analyzers/measure/rhythm.h).
  */
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/stats.h"
+#include "base/str.h"
 #include "analyzers/detect/link_health.h"
-#include "analyzers/measure/step_seen.h"
+#include "analyzers/measure/rhythm.h"
 
 #define SILENT_SHARE 0.02 /* share of the median of busy ports; keep-alives and ARP stay below */
 #define ALIVE_OCTETS 1e9 /* bytes; a port that ever moved this much was in use */

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/input.h"
 
 #define PAUSE_TOLD 0.001 /* share of time, below which two counters need not agree */

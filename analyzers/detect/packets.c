@@ -16,11 +16,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
-#include "analyzers/measure/congestion_packets.h"
+#include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/observe.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"

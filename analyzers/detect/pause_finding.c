@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/str.h"
 
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a)
 {

@@ -4,7 +4,6 @@
 #define RW_ANALYZERS_PAUSE_FINDING_H
 
 #include "analyzers/measure/pause/pause_graph.h"
-#include "analyzers/measure/pause/pause_tree.h"
 #include "analyzers/finding_build.h"
 
 enum { ROLES_MAX = 128 }; /* roles of a finding; its summary counts all */

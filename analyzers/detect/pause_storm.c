@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/nic_finding.h"
 #include "analyzers/detect/pause_finding.h"

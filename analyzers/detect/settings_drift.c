@@ -6,7 +6,7 @@
  *
  * Windows are longer than those of the analyzers that see harm, and its phase is after theirs:
  * where windows end together, the harm opens the incident and the change joins it
- * (agent/incident/correlate.h).
+ * (agent/incident/explain.h).
  *
  * One finding per switch, at its port where only one port changed. A change is an event: the next
  * window clears it. A difference from the declaration lasts until it is resolved. Headroom and XOFF
@@ -17,12 +17,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "analyzers/finding_build.h"
-#include "analyzers/measure/lb_read.h"
+#include "analyzers/measure/class_world.h"
 #include "config/class_policy.h"
 
 /* thresholds are programmed in cells and steps of probability: less than this is the same */

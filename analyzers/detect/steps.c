@@ -24,10 +24,10 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/job_limits.h"
 #include "analyzers/measure/observe.h"

@@ -23,12 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/map.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/stats.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/nic_finding.h"
 #include "analyzers/measure/observe.h"

@@ -24,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "analyzers/finding_build.h"
 
 #define LATE_POLLS 3.5

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define LAMBDA_MAX 256.0
 #define TAIL_END 1e-12 /* the list of k ends where no more than this is left above */

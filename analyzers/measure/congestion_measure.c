@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
 #include "analyzers/measure/mean.h"
+#include "base/arena.h"
+#include "base/stats.h"
+#include "base/str.h"
 #include "db/model/entity.h"
+#include "db/model/flow.h"
 
 #define PACKETS_MIN 1000.0 /* with fewer packets a ratio of them says nothing */
 #define OCTETS_MIN 1e7 /* a port that sent as much must have counted packets */
@@ -470,4 +471,420 @@ bool group_measure(
 	if (d->role == ROLE_LEAF)
 		ret->oversubscription = capacity_ratio(congestion, port->device);
 	return true;
+}
+
+/* ---- congestion_lead ------------------------------------------------------- */
+
+/* congestion_lead - compares hosts: who is paused most, and whose queues are marked most. */
+
+#define PEERS_MIN 6 /* receivers with counted marks; a median of fewer says nothing */
+#define TIMES_PEERS 3.0 /* marks, against the median receiver, from which a queue stands out */
+#define SAME_LOAD 1.5 /* times the median load, up or down, that is still the same load */
+#define CROWD_SHARE 8 /* of all hosts: from an eighth on they are a crowd, and nobody leads */
+#define CROWD_MIN 2
+/* Times the next host, from which one leads. Frames tell time badly, since a frame may stop a port
+ * for any part of its 65,535 quanta; but the order of two hosts on each of four rails is not luck.
+ */
+#define LEAD_TIME 1.5
+#define LEAD_FRAMES 1.3
+#define LEAD_RAILS 1.1
+#define LEAD_PAIR 3.0 /* two hosts that lead together */
+enum { RAILS_AGREE = 4 };
+
+/* ---- receivers ------------------------------------------------------------ */
+
+static const struct port_prio *receiver_prio(
+	const struct congestion *congestion, const struct port_seen *port)
+{
+	if (!port->port->host || !port->out_known || port_slower(congestion, port))
+		return NULL;
+	return observed_prio(port, congestion->priority);
+}
+
+static bool receiver_is_squeezed(const struct congestion *congestion, const struct port_prio *prio,
+	double ratio, double load, double many)
+{
+	const struct lead *lead = &congestion->lead;
+	const double rx = rx_level(prio);
+	const bool pauses_us = rx >= congestion->floor;
+	const bool marks = ratio >= many && ratio >= TIMES_PEERS * lead->marks_median;
+	const bool same_load =
+		load <= SAME_LOAD * lead->load_median && load * SAME_LOAD >= lead->load_median;
+	return marks && same_load && !pauses_us;
+}
+
+static void lead_survey_receivers(struct congestion *congestion, double many)
+{
+	struct lead *lead = &congestion->lead;
+	const size_t n = congestion->o->n_fabric_ports;
+	struct arena *a = congestion->in->arena;
+	const double mtu = (double)congestion->o->fabric->lossless_mtu_bytes;
+	const struct port_prio **prios = arena_array(a, const struct port_prio *, n + 1);
+	double *ratios = arena_array(a, double, n + 1), *loads = arena_array(a, double, n + 1),
+	       *sorted = arena_array(a, double, n + 1);
+	size_t known = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct port_prio *prio = receiver_prio(congestion, &congestion->o->ports[i]);
+		if (!prio)
+			continue;
+		const struct marks marks = prio_marks(prio, mtu);
+		if (!marks.known || marks.stale)
+			continue;
+		prios[known] = prio;
+		ratios[known] = marks_ratio(&marks);
+		loads[known] = prio->port->out.rate_bps;
+		lead->marks_most = fmax(lead->marks_most, ratios[known]);
+		known++;
+	}
+	lead->receivers = known;
+	if (known < PEERS_MIN)
+		return;
+	memcpy(sorted, ratios, known * sizeof(*sorted));
+	lead->marks_median = stats_median(sorted, known);
+	memcpy(sorted, loads, known * sizeof(*sorted));
+	lead->load_median = stats_median(sorted, known);
+	lead->squeezed = arena_array(a, const struct port_prio *, known);
+	for (size_t i = 0; i < known; i++)
+		if (receiver_is_squeezed(congestion, prios[i], ratios[i], loads[i], many))
+			lead->squeezed[lead->n_squeezed++] = prios[i];
+	if (3 * lead->n_squeezed > known)
+		lead->n_squeezed = 0; /* most of them: that is how the job exchanges */
+}
+
+bool lead_squeezes(const struct congestion *congestion, const char *host)
+{
+	const struct lead *lead = &congestion->lead;
+	for (size_t i = 0; i < lead->n_squeezed; i++)
+		if (!str_eq(lead->squeezed[i]->port->port->host, host))
+			return true;
+	return false;
+}
+
+double lead_load(const struct congestion *congestion, const struct paused_host *host)
+{
+	const struct observed *o = congestion->o;
+	double *v = arena_array(congestion->in->arena, double, o->n_fabric_ports + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < o->n_fabric_ports; i++)
+		if (o->ports[i].port->host && o->ports[i].in_known)
+			v[n++] = o->ports[i].in.rate_bps;
+	if (!n || !host->prio->port->in_known)
+		return NAN;
+	return host->prio->port->in.rate_bps / stats_median(v, n);
+}
+
+/* ---- senders --------------------------------------------------------------- */
+
+/* The strongest host behind the first @n. */
+static double lead_behind(const struct congestion *congestion, size_t n)
+{
+	double most = 0;
+	for (size_t i = n; i < congestion->n_hosts; i++)
+		most = fmax(most, congestion->hosts[i].sum);
+	return most;
+}
+
+static double lead_needed(const struct congestion *congestion, size_t n)
+{
+	const struct paused_host *first = &congestion->hosts[0];
+	if (n > 1)
+		return LEAD_PAIR;
+	if (first->measured)
+		return LEAD_TIME;
+	const bool on_all_rails =
+		first->rails >= RAILS_AGREE && first->rails_paused == first->rails;
+	if (on_all_rails || lead_squeezes(congestion, first->host))
+		return LEAD_RAILS;
+	return LEAD_FRAMES;
+}
+
+static size_t lead_count_hosts(const struct congestion *congestion)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++)
+		n += congestion->o->ports[i].port->host != NULL;
+	if (congestion->n_hosts && congestion->hosts[0].rails)
+		n /= congestion->hosts[0].rails;
+	return n;
+}
+
+void congestion_lead(struct congestion *congestion, double many)
+{
+	struct lead *lead = &congestion->lead;
+	lead_survey_receivers(congestion, many);
+	const size_t crowd = lead_count_hosts(congestion) / CROWD_SHARE;
+	const size_t most = crowd > CROWD_MIN ? crowd : CROWD_MIN;
+	if (congestion->n_singled > most)
+		return;
+	for (size_t n = 1; n <= 2 && n <= congestion->n_hosts; n++) {
+		const double behind = lead_behind(congestion, n);
+		const double own = congestion->hosts[n - 1].sum;
+		if (own < lead_needed(congestion, n) * behind)
+			continue;
+		lead->n = n;
+		lead->times = own / behind; /* INFINITY: nobody else is paused */
+		return;
+	}
+}
+
+/* ---- packets_host ---------------------------------------------------------- */
+
+/* packets_host - finds the host of a port in its flow rows, and adds up its rows. */
+
+#define TAKES_PART 0.95 /* of the octets at a host's port: the rest is broken or not RoCE */
+
+static size_t first_row_of(const struct flow_sample *rows, size_t n, uint32_t entity)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (rows[mid].entity < entity)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t packets_first_row(const struct window *window, uint32_t entity)
+{
+	return first_row_of(window->flows, window->n_flows, entity);
+}
+
+/* ---- the address ------------------------------------------------------------ */
+
+static bool is_named_flow(const struct flow_sample *flow)
+{
+	return !flow->total && flow->key.family;
+}
+
+static bool same_address(const uint8_t *left, const uint8_t *right)
+{
+	return memcmp(left, right, sizeof(((struct flow_key *)0)->src)) == 0;
+}
+
+/* The largest row of that direction, NULL. */
+static const struct flow_sample *largest_row(
+	const struct window *window, uint32_t entity, enum flow_dir dir)
+{
+	const struct flow_sample *largest = NULL;
+	for (size_t i = packets_first_row(window, entity);
+		i < window->n_flows && window->flows[i].entity == entity; i++) {
+		const struct flow_sample *flow = &window->flows[i];
+		if (!is_named_flow(flow) || flow->dir != dir)
+			continue;
+		if (!largest || flow->octets > largest->octets)
+			largest = flow;
+	}
+	return largest;
+}
+
+/* Share of the octets at the port that come from @address or go to it. */
+static double address_share(const struct window *window, uint32_t entity, const uint8_t *address)
+{
+	double all = 0, part = 0;
+	for (size_t i = packets_first_row(window, entity);
+		i < window->n_flows && window->flows[i].entity == entity; i++) {
+		const struct flow_sample *flow = &window->flows[i];
+		if (!is_named_flow(flow))
+			continue;
+		all += (double)flow->octets;
+		if (same_address(flow->key.src, address) || same_address(flow->key.dst, address))
+			part += (double)flow->octets;
+	}
+	return part / fmax(all, 1);
+}
+
+static const uint8_t *common_address(const struct window *window, uint32_t entity)
+{
+	const struct flow_sample *largest = largest_row(window, entity, FLOW_DIR_UNKNOWN);
+	if (!largest)
+		return NULL;
+	const double src = address_share(window, entity, largest->key.src);
+	const double dst = address_share(window, entity, largest->key.dst);
+	if (src >= TAKES_PART && dst < TAKES_PART)
+		return largest->key.src;
+	if (dst >= TAKES_PART && src < TAKES_PART)
+		return largest->key.dst;
+	return NULL;
+}
+
+const uint8_t *packets_host_address(const struct window *window, uint32_t entity)
+{
+	const struct flow_sample *in = largest_row(window, entity, FLOW_DIR_IN);
+	if (in)
+		return in->key.src;
+	const struct flow_sample *out = largest_row(window, entity, FLOW_DIR_OUT);
+	if (out)
+		return out->key.dst;
+	return common_address(window, entity);
+}
+
+/* ---- its part ----------------------------------------------------------------- */
+
+static void host_part_add(struct host_part *part, const struct flow_sample *row)
+{
+	part->known = true;
+	part->ce_sent += (double)row->ce;
+	reaction_sum_add(&part->reaction, &row->reaction);
+	part->answer.ce += row->answer.ce;
+	part->answer.slots += row->answer.slots;
+	part->answer.cnp += row->answer.cnp;
+	part->answer.directions += row->answer.directions;
+	part->answer.answered += row->answer.answered;
+	if (row->sampling > part->sampling)
+		part->sampling = row->sampling;
+}
+
+void host_part(
+	const struct window *window, uint32_t entity, const uint8_t *address, struct host_part *ret)
+{
+	*ret = (struct host_part){.sampling = 1};
+	for (size_t i = first_row_of(window->flow_hosts, window->n_flow_hosts, entity);
+		i < window->n_flow_hosts && window->flow_hosts[i].entity == entity; i++) {
+		const struct flow_sample *row = &window->flow_hosts[i];
+		ret->peak_bps = fmax(ret->peak_bps, row->reaction.peak_bps);
+		if (same_address(row->key.src, address))
+			host_part_add(ret, row);
+	}
+}
+
+/* ---- congestion_packets ---------------------------------------------------- */
+
+/* congestion_packets - sums the totals of a host's port and draws conclusions from enough of them.
+ */
+
+#define DATA_MIN 1000.0 /* with fewer packets a share of them says nothing */
+#define DATA_OCTETS 500.0 /* mean size from which a host sends data, not only acknowledgements */
+#define ECT_FEW 0.1
+#define CE_MIN 100.0
+#define CE_PER_CNP 600.0 /* 4,096-byte packets of one flow at 400 Gbit/s in 50 us */
+#define CNP_EXPECTED 10.0
+#define CNP_MIN 10.0 /* a stray one or two prove no stream */
+
+static void host_packets_add_v1(struct host_packets *packets, const struct flow_sample *flow)
+{
+	if (flow->dir == FLOW_DIR_IN)
+		packets->from_v1 += (double)flow->packets;
+	else if (flow->dir == FLOW_DIR_OUT)
+		packets->to_v1 += (double)flow->packets;
+	else
+		packets->other_v1 += (double)flow->packets;
+}
+
+/* A flow of a capture that cannot tell directions apart: the addresses do. */
+static bool is_undirected(const struct host_packets *packets, const struct flow_sample *flow)
+{
+	return packets->address && !flow->total && flow->dir == FLOW_DIR_UNKNOWN &&
+		flow->key.family;
+}
+
+static bool is_host(const struct host_packets *packets, const uint8_t *address)
+{
+	return memcmp(address, packets->address, sizeof(((struct flow_key *)0)->src)) == 0;
+}
+
+static void host_packets_add_data(struct host_packets *packets, const struct flow_sample *flow)
+{
+	packets->data += (double)flow->data_packets;
+	packets->data_ect += (double)flow->data_ect;
+}
+
+bool host_packets(
+	const struct window *window, const struct port_seen *port, struct host_packets *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!window->n_flows || port->entity == ENTITY_NONE)
+		return false;
+	ret->address = packets_host_address(window, port->entity);
+	if (ret->address)
+		host_part(window, port->entity, ret->address, &ret->part);
+	for (size_t i = packets_first_row(window, port->entity);
+		i < window->n_flows && window->flows[i].entity == port->entity; i++) {
+		const struct flow_sample *f = &window->flows[i];
+		if (flow_is_v1(f))
+			host_packets_add_v1(ret, f);
+		if (is_undirected(ret, f) && is_host(ret, f->key.src))
+			host_packets_add_data(ret, f);
+		else if (is_undirected(ret, f) && is_host(ret, f->key.dst))
+			ret->to_host += (double)f->packets;
+		if (!f->total)
+			continue;
+		if (f->dir == FLOW_DIR_IN)
+			host_packets_add_data(ret, f);
+		if (f->dir == FLOW_DIR_IN) {
+			ret->from_known = true;
+			ret->from_packets += (double)f->packets;
+			ret->from_octets += (double)f->octets;
+			ret->from_ect += (double)(f->ect + f->ce);
+			ret->from_cnp += (double)f->cnp;
+		} else if (f->dir == FLOW_DIR_OUT) {
+			ret->to_known = true;
+			ret->to_packets += (double)f->packets;
+			ret->to_ce += (double)f->ce;
+			ret->to_cnp += (double)f->cnp;
+		} else {
+			ret->other_packets += (double)f->packets;
+		}
+		ret->sampled |= f->sampling > 1;
+	}
+	return ret->from_known || ret->to_known || ret->other_packets + ret->other_v1 > 0;
+}
+
+int packets_lack_ect(const struct host_packets *packets)
+{
+	if (packets->data >= DATA_MIN)
+		return packets->data_ect < ECT_FEW * packets->data;
+	if (packets->data > 0)
+		return -1;
+	/* captures that do not tell data from answers: CNPs need not be ECT */
+	const double data = packets->from_packets - packets->from_cnp;
+	if (!packets->from_known || data < DATA_MIN ||
+		packets->from_octets < DATA_OCTETS * packets->from_packets)
+		return -1;
+	return packets->from_ect < ECT_FEW * data;
+}
+
+int packets_lack_cnp(const struct host_packets *packets)
+{
+	double enough = CE_MIN;
+	if (packets->part.known) {
+		const enum answer_verdict verdict =
+			answer_judge(&packets->part.answer, packets->part.sampling);
+		if (verdict != ANSWER_TOO_FEW)
+			return verdict == ANSWER_NO;
+	}
+	if (packets->sampled)
+		enough = CE_PER_CNP * CNP_EXPECTED;
+	if (!packets->from_known || !packets->to_known)
+		return -1;
+	if (packets->to_ce < enough || packets->from_packets < CE_MIN)
+		return -1;
+	return packets->from_cnp == 0;
+}
+
+int packets_cnp_reaches(const struct host_packets *packets)
+{
+	if (packets->part.known && (double)packets->part.reaction.cnp >= CNP_MIN)
+		return 1;
+	if (packets->to_known && packets->to_cnp >= CNP_MIN)
+		return 1;
+	if (packets->to_known && packets->to_packets >= DATA_MIN && packets->to_cnp == 0)
+		return 0;
+	return -1;
+}
+
+int packets_slow_down(
+	const struct host_packets *packets, double line_bps, struct reaction_judged *judged)
+{
+	struct reaction_judged own;
+	if (!packets->part.known)
+		return -1;
+	reaction_judge(&packets->part.reaction, packets->part.sampling, line_bps,
+		packets->part.peak_bps, &own);
+	if (judged)
+		*judged = own;
+	if (own.verdict == REACTION_TOO_FEW)
+		return -1;
+	return own.verdict == REACTION_SLOWS_DOWN;
 }

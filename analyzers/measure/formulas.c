@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 /* [swss] pause_quanta_per_speed; 1 quantum = 512 bit times = 64 bytes at any speed. */
 static const struct {

@@ -5,11 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "analyzers/measure/link_class.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause/pause_graph.h"

@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyzers/measure/ecmp_group.h"
+#include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/input.h"
-#include "analyzers/measure/link_limits.h"
+#include "analyzers/measure/links.h"
 #include "analyzers/measure/pause/pause_limits.h"
-#include "db/model/ecmp.h"
+#include "db/model/finding.h"
 #include "db/model/golden.h"
 
 struct golden_in {

@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzers/measure/input.h"
+#include "analyzers/measure/observe.h"
+#include "base/clock.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
 #include "db/series/series.h"
@@ -118,5 +121,41 @@ bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct peri
  * heard. For rhythm_period(). @ret holds n. */
 void throughput_slices(const struct fabric *fabric, const struct fabric_job *job,
 	const struct window *window, int64_t slice_ns, double *ret, size_t n);
+
+/* ---- step_seen ------------------------------------------------------------- */
+
+/*
+ * step_seen - how long a job's step may be, as the octets of one of its ports show it, and how long
+ * a host has to be watched before what it does is held against it. Within a step hosts take turns:
+ * one is silent, or paused, while others send. So a window that is shorter than a step proves
+ * nothing of a host. Pure.
+ */
+
+#define STEP_WATCH_STEPS 3 /* steps that a host is watched for */
+#define STEP_WATCH_LEAST_NS (10 * NS_PER_S) /* however short they are */
+#define STEP_WATCH_UNKNOWN_NS (30 * NS_PER_S) /* where the step is not known */
+
+/* step_seen - at most so long is a step of whoever @port leads to, ns; 0: not known. From the
+ * octets in in->past up to @until_ns: idle slices tell it; without any, how little the slices
+ * differ. */
+int64_t step_seen(const struct analyzer_in *in, const struct port_seen *port, int64_t until_ns);
+
+/* step_watch_ns - how long before the window's end it has to be seen already where a step is
+ * @step_ns, so that it was seen for three steps, and ten seconds, when the next window opens an
+ * incident. @step_ns: of step_seen(). */
+int64_t step_watch_ns(const struct analyzer_in *in, int64_t step_ns);
+
+/* ---- burst_seen ------------------------------------------------------------ */
+
+/*
+ * burst_seen - does a host take what it is sent in bursts that end by themselves, as storage does
+ * when a job saves? An incast stays as long as the job sends like that; while it goes on so does
+ * the exchange. Pure.
+ */
+
+/* burst_seen - is what @port sent in the window a burst against its own past? One that has ended,
+ * is not longer than those before it or than one poll, or in which nobody else is sent anything,
+ * for a minute at most. False where in->past does not tell. */
+bool burst_seen(const struct analyzer_in *in, const struct port_seen *port);
 
 #endif

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/clock.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
-#include "analyzers/measure/port_rate.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/stats.h"
+#include "base/str.h"
+#include "analyzers/measure/observe.h"
 #include "db/model/metric.h"
 
 /* A block belongs to a phase when it lacks this share of the usual rate, and this many times what

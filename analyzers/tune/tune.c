@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "analyzers/tune/tune_dose.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_sheet.h"
-#include "analyzers/tune/tune_touch.h"
+#include "analyzers/tune/tune_gate.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

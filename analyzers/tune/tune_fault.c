@@ -7,15 +7,15 @@
  */
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/number.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_signs.h"
-#include "analyzers/tune/tune_words.h"
+#include "analyzers/tune/tune_rules.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

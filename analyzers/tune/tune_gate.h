@@ -9,6 +9,22 @@
 #define RW_ANALYZERS_TUNE_GATE_H
 
 #include "analyzers/tune/tune_plan.h"
+#include "analyzers/tune/tune_rules.h"
+
+/* ---- tune_touch ------------------------------------------------------------ */
+
+/* tune_touch - does a fault explain the pause at a place? Then thresholds wait until it is mended.
+ */
+
+/*
+ * tune_fault_touches - true when @fault is on a switch of the pause tree of @site, on the other
+ * end of a link into it, or at no known place. A sender that does not slow down (row 7) touches
+ * every tree of its priority. Pure.
+ */
+bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
+	const struct tune_site *site);
+
+/* ---- tune_gate ------------------------------------------------------------- */
 
 enum { GATE_WORDS = 24 };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/clock.h"
+#include "base/arena.h"
+#include "base/clock.h"
 
 enum {
 	/* lengths of windows told apart: a device changes its own once or twice */

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/str.h"
 #include "analyzers/measure/formulas.h"
-#include "analyzers/tune/tune_words.h"
+#include "analyzers/tune/tune_rules.h"
 
 #define BY_SPEED 0.01 /* of Kmin or Kmax per bit/s */
 

@@ -3,7 +3,18 @@
 #ifndef RW_ANALYZERS_TUNE_SHEET_H
 #define RW_ANALYZERS_TUNE_SHEET_H
 
+#include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_gate.h"
+
+/* ---- tune_basis ------------------------------------------------------------ */
+
+/* tune_basis - what a sheet rests on, as one number: another number means another sheet. */
+
+/* tune_basis - hash of the settings read back, the topology, and the names and versions of the
+ * platforms. Pure. */
+uint64_t tune_basis(const struct tune_in *in);
+
+/* ---- tune_sheet ------------------------------------------------------------ */
 
 /* @rest: places that follow the canary. */
 void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verdict,

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "analyzers/tune/tune_words.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "analyzers/tune/tune_rules.h"
 
-/* A ramp of four times its beginning, as for bytes (tune_dose_ecn.c, RAMP). */
+/* A ramp of four times its beginning, as for bytes (tune_dose_alpha.c, RAMP). */
 #define RAMP_TIMES 4
 
 static void world_of_prio(const struct tune_prio *prio, struct world_facts *facts)

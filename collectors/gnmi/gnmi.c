@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
-#include "collectors/gnmi/gnmi_compiled.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "collectors/gnmi/gnmi_match.h"
 #include "db/model/metric.h"
 
 static const unsigned encodings_usual[] = {

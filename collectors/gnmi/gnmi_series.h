@@ -5,12 +5,78 @@
 #ifndef RW_COLLECTORS_GNMI_SERIES_H
 #define RW_COLLECTORS_GNMI_SERIES_H
 
-#include "collectors/gnmi/gnmi_compiled.h"
-#include "collectors/gnmi/gnmi_convert.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "collectors/gnmi/gnmi_decode.h"
-#include "collectors/gnmi/gnmi_lldp.h"
 #include "collectors/gnmi/gnmi_match.h"
 #include "collectors/target/counter_check.h"
+#include "config/profile/profile_gnmi.h"
+#include "config/topology.h"
+#include "proto/gnmi.h"
+
+struct arena;
+struct entities;
+struct gnmi_feed;
+struct gnmi_lldp;
+struct gnmi_series;
+struct profiles;
+struct gnmi_effective;
+
+/* gnmi_convert - pure: converts one value as a row of a profile says. */
+
+struct gnmi_converted {
+	/* as the metric's type: u64, double, id of a text; a set of priorities for .priorities */
+	union {
+		uint64_t u;
+		double d;
+	};
+	bool estimated;
+};
+
+/* NONE: the device says that it has no value; WRONG: not a type that the row can read */
+enum gnmi_convert { GNMI_CONVERT_OK, GNMI_CONVERT_NONE, GNMI_CONVERT_WRONG };
+/* Where texts go, and whose they are: a device may bring only so many. */
+struct gnmi_texts {
+	struct entities *entities;
+	const char *device;
+};
+/* @spec must have a metric. @cell_bytes: size of a buffer cell, 0 = unknown: a value in cells is
+ * then GNMI_CONVERT_NONE. */
+enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
+	const struct gnmi_value *value, struct gnmi_texts texts, uint64_t cell_bytes,
+	struct gnmi_converted *ret);
+
+/* gnmi_convert_number - the number of an attribute leaf: as sent, or the one that @spec has for a
+ * word. */
+enum gnmi_convert gnmi_convert_number(
+	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret);
+
+/* gnmi_bare_name - in place: a reference "[TABLE|NAME]" or "[TABLE:NAME]", as older SONiC writes
+ * it, is NAME. */
+void gnmi_bare_name(char *text);
+
+const char *gnmi_convert_kind_name(enum gnmi_kind kind); /* "uint" */
+
+/*
+ * gnmi_effective - which stream counts where two of them tell the same value. Some switches keep
+ * what was configured and what is in force in two databases, and the configuration may name only a
+ * placeholder. A value of a stream that is "effective" (profile_gnmi.h) wins over the others.
+ *
+ * What such a stream gave in its last two rounds is not taken from other streams. When it was asked
+ * GNMI_EFFECTIVE_UNANSWERED times without an answer, the others count again. Loop thread.
+ */
+
+struct gnmi_effective *gnmi_effective_new(void);
+void gnmi_effective_free(struct gnmi_effective *effective); /* NULL is fine */
+
+/* gnmi_effective_asked - the stream of @feed is asked; _round: it has answered in full. Nothing
+ * happens for a stream that is not effective. */
+void gnmi_effective_asked(struct gnmi_feed *feed);
+void gnmi_effective_round(struct gnmi_feed *feed);
+
+/* ---- gnmi_series ----------------------------------------------------------- */
 
 #define GNMI_SERIES_NONE UINT32_MAX
 
@@ -54,7 +120,7 @@ struct gnmi_part {
 /* One row of the profile's stream. */
 struct gnmi_row {
 	const struct profile_gnmi_value *spec;
-	bool shared; /* as in gnmi_compiled.h */
+	bool shared; /* as in gnmi_match.h */
 	size_t paths; /* paths of the device that this row matched */
 	const char *type; /* of the first value; "" */
 };
@@ -167,7 +233,7 @@ uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *ke
  * group. */
 int gnmi_series_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n);
 /* gnmi_objects_emit - samples of the objects that ports and queues refer to, at the end of a round
- * (gnmi_objects.c). */
+ * (gnmi_series.c). */
 void gnmi_objects_emit(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out);
 
 /* What there is to say of a sample besides its value. */
@@ -186,5 +252,37 @@ void gnmi_series_emit_parts(
  * all parts have a new value. */
 void gnmi_series_take_part(struct gnmi_feed *feed, uint32_t index,
 	const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out);
+
+/*
+ * gnmi_lldp - the LLDP neighbours of a device, from leaves that arrive one by one. Pure. Makes the
+ * structs of config/topology.h, as snmp_lldp does. Ids arrive as text, their kinds (subtypes) as
+ * the numbers of IEEE 802.1AB-2016, 8.5.2.2 and 8.5.3.2: a profile turns words into these.
+ */
+
+#define GNMI_LLDP_NEIGHBORS_MAX 4096u /* of one device; more are not taken */
+#define GNMI_LLDP_NONE UINT32_MAX
+
+struct gnmi_lldp *gnmi_lldp_new(void);
+void gnmi_lldp_free(struct gnmi_lldp *lldp); /* NULL is fine */
+/* gnmi_lldp_clear - a new round: a neighbour that does not come again is gone. */
+void gnmi_lldp_clear(struct gnmi_lldp *lldp);
+
+/* gnmi_lldp_of - index of the neighbour @id on the port with this index; made when it is new.
+ * GNMI_LLDP_NONE when there are too many. */
+uint32_t gnmi_lldp_of(struct gnmi_lldp *lldp, uint32_t port, const char *id, size_t n);
+/* gnmi_lldp_take - one leaf of neighbour @at. @number is the kind of an id, for the leaves that are
+ * one. GNMI_ATTRIBUTE_CHASSIS is the device's own chassis id: @at is then ignored. */
+void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attribute which,
+	const char *text, uint64_t number);
+
+/*
+ * gnmi_lldp_result - fills @self->chassis and @ret_neighbors, and returns the number of neighbours.
+ * The caller has filled the rest of @self: its ports are indexed as in gnmi_lldp_of(). All text of
+ * @self and of the neighbours is copied into @a. A neighbour that sent none of system name, chassis
+ * id and port id is left out. @profiles tell switches from hosts; NULL: every neighbour is a host.
+ */
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a,
+	const struct profiles *profiles, struct topology_device *self,
+	struct topology_neighbor **ret_neighbors);
 
 #endif

@@ -1,16 +1,318 @@
-/*
- * gnmi_stream - one subscription of a target: its ways (stream, once, poll, get, as the profile
- * lists them), its watchdog, and how it falls back to the next way.
- */
-#include "collectors/gnmi/gnmi_target.h"
-
+/* gnmi_stream - one subscription of a target: its ways (stream, once, poll, get, as the profile
+ * lists them), its watchdog, and how it falls back to the next way. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "collectors/gnmi/gnmi_target.h"
+#include "collectors/gnmi/grpc_io.h"
+#include "proto/gnmi_walk.h"
+
+/* gnmi_backlog - cuts large messages, and rests after work. */
+
+#define SLICE_NS (5 * NS_PER_MS) /* of one turn of the loop */
+#define BACKLOG_SHARE 4 /* one part in so many of the time is for one call */
+/* A first round of a large switch takes that long, and is not slowed down. */
+#define BURST_NS (250 * NS_PER_MS)
+
+struct waiting {
+	struct waiting *next;
+	bool is_done; /* the status of the call: .code, and .bytes as its text */
+	int code;
+	uint8_t *bytes;
+	size_t n;
+};
+
+struct gnmi_backlog {
+	struct gnmi_backlog_hooks hooks;
+	void *arg;
+	struct loop_timer *timer;
+	struct waiting *first, *last;
+	struct gnmi_split split; /* of .first */
+	bool split_begun;
+	struct str piece;
+	unsigned cleared; /* how often: a callback may have done it */
+	bool held;
+	int64_t busy_ns; /* work not yet rested for */
+	mono_t busy_at; /* as of then */
+};
+
+/* ---- how much one call may work ------------------------------------------ */
+
+static void backlog_worked(struct gnmi_backlog *backlog, mono_t began)
+{
+	const mono_t now = mono_now();
+	const int64_t rested_ns = (now.ns - backlog->busy_at.ns) / BACKLOG_SHARE;
+	backlog->busy_ns += now.ns - began.ns - rested_ns;
+	if (backlog->busy_ns < 0)
+		backlog->busy_ns = 0;
+	backlog->busy_at = now;
+}
+
+/* How long to rest now; 0: not yet. */
+static int64_t backlog_rest_ns(const struct gnmi_backlog *backlog)
+{
+	if (backlog->busy_ns <= BURST_NS)
+		return 0;
+	return SLICE_NS * BACKLOG_SHARE;
+}
+
+static void backlog_hold(struct gnmi_backlog *backlog, bool hold)
+{
+	if (hold == backlog->held)
+		return;
+	backlog->held = hold;
+	backlog->hooks.hold(backlog->arg, hold);
+}
+
+/* ---- what waits ---------------------------------------------------------- */
+
+static void backlog_drop_first(struct gnmi_backlog *backlog)
+{
+	struct waiting *first = backlog->first;
+	backlog->first = first->next;
+	if (!backlog->first)
+		backlog->last = NULL;
+	backlog->split_begun = false;
+	free(first->bytes);
+	free(first);
+}
+
+static void backlog_add(struct gnmi_backlog *backlog, struct waiting item)
+{
+	struct waiting *copy = rw_calloc(1, sizeof(*copy));
+	const uint8_t *bytes = item.bytes;
+	*copy = item;
+	copy->bytes = rw_calloc(1, item.n + 1);
+	memcpy(copy->bytes, bytes, item.n);
+	if (backlog->last)
+		backlog->last->next = copy;
+	else
+		backlog->first = copy;
+	backlog->last = copy;
+	backlog_hold(backlog, true);
+}
+
+/* The next piece of what waits first; the item goes with its last piece. */
+static void backlog_give(struct gnmi_backlog *backlog)
+{
+	struct waiting *item = backlog->first;
+	const unsigned cleared = backlog->cleared;
+	const uint8_t *piece;
+	size_t n;
+	if (item->is_done) {
+		rw_cleanup(freep) char *text = rw_strdup((const char *)item->bytes);
+		const struct grpc_io_status status = {.code = item->code, .text = text};
+		backlog_drop_first(backlog);
+		backlog->hooks.done(backlog->arg, &status);
+		return;
+	}
+	if (!backlog->split_begun)
+		gnmi_split_begin(&backlog->split, item->bytes, item->n);
+	backlog->split_begun = true;
+	if (!gnmi_split_next(&backlog->split, &backlog->piece, &piece, &n)) {
+		backlog_drop_first(backlog);
+		return;
+	}
+	if (!backlog->split.whole) {
+		backlog->hooks.message(backlog->arg, piece, n);
+		return;
+	}
+	/* the callback may clear: the bytes must outlive it */
+	rw_cleanup(freep) uint8_t *bytes = item->bytes;
+	item->bytes = NULL;
+	backlog->hooks.message(backlog->arg, bytes, n);
+	if (cleared == backlog->cleared)
+		backlog_drop_first(backlog);
+}
+
+static void backlog_turn(void *arg)
+{
+	struct gnmi_backlog *backlog = arg;
+	const unsigned cleared = backlog->cleared;
+	const mono_t began = mono_now();
+	while (backlog->first && cleared == backlog->cleared && mono_now().ns - began.ns < SLICE_NS)
+		backlog_give(backlog);
+	if (cleared == backlog->cleared)
+		backlog->hooks.idle(backlog->arg);
+	backlog_worked(backlog, began);
+	if (cleared != backlog->cleared)
+		return;
+	const int64_t rest_ns = backlog_rest_ns(backlog);
+	if (backlog->first || rest_ns > 0)
+		loop_timer_start(backlog->timer, rest_ns, 0);
+	else
+		backlog_hold(backlog, false);
+}
+
+/* ---- from the call ------------------------------------------------------- */
+
+static void gnmi_backlog_message(struct gnmi_backlog *backlog, const void *data, size_t n)
+{
+	const bool waits = backlog->first || backlog->held;
+	if (waits || n > GNMI_SPLIT_BYTES) {
+		backlog_add(backlog, (struct waiting){.bytes = (uint8_t *)data, .n = n});
+		if (!waits)
+			loop_timer_start(backlog->timer, 0, 0);
+		return;
+	}
+	const unsigned cleared = backlog->cleared;
+	const mono_t began = mono_now();
+	backlog->hooks.message(backlog->arg, data, n);
+	backlog_worked(backlog, began);
+	const int64_t rest_ns = backlog_rest_ns(backlog);
+	if (rest_ns == 0 || cleared != backlog->cleared)
+		return;
+	backlog_hold(backlog, true);
+	loop_timer_start(backlog->timer, rest_ns, 0);
+}
+
+static void gnmi_backlog_done(struct gnmi_backlog *backlog, const struct grpc_io_status *status)
+{
+	if (!backlog->first) {
+		backlog->hooks.done(backlog->arg, status);
+		return;
+	}
+	const char *text = str_or(status->text, "");
+	backlog_add(backlog,
+		(struct waiting){.is_done = true,
+			.code = status->code,
+			.bytes = (uint8_t *)text,
+			.n = strlen(text)});
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static struct gnmi_backlog *gnmi_backlog_new(
+	struct loop *loop, const struct gnmi_backlog_hooks *hooks, void *arg)
+{
+	struct gnmi_backlog *backlog = rw_calloc(1, sizeof(*backlog));
+	backlog->hooks = *hooks;
+	backlog->arg = arg;
+	backlog->timer = loop_timer_new(loop, backlog_turn, backlog);
+	backlog->busy_at = mono_now();
+	return backlog;
+}
+
+/* gnmi_backlog_clear - forget what waits: the call is over, or not wanted. */
+static void gnmi_backlog_clear(struct gnmi_backlog *backlog)
+{
+	while (backlog->first)
+		backlog_drop_first(backlog);
+	loop_timer_stop(backlog->timer);
+	backlog->held = false; /* the call that was held is gone */
+	backlog->cleared++;
+}
+
+static void gnmi_backlog_free(struct gnmi_backlog *backlog)
+{
+	if (!backlog)
+		return;
+	gnmi_backlog_clear(backlog);
+	str_done(&backlog->piece);
+	loop_timer_free(backlog->timer);
+	free(backlog);
+}
+
+/* gnmi_time - keeps the least lag of each period and decides whether to use a stamp. */
+
+#define AHEAD_NS (1 * NS_PER_S)
+#define AHEAD_FOR_NS (600 * NS_PER_S)
+#define PERIOD_LEAST_NS (10 * NS_PER_S)
+
+static void lag_note(struct gnmi_time *time, int64_t lag, int64_t arrival_ns)
+{
+	int64_t length = PERIOD_LEAST_NS;
+	if (2 * time->interval_ns > PERIOD_LEAST_NS)
+		length = 2 * time->interval_ns;
+	if (arrival_ns - time->period_ns >= length || arrival_ns < time->period_ns) {
+		time->has_before = time->has_least && time->period_ns != 0;
+		time->before_ns = time->least_ns;
+		time->period_ns = arrival_ns;
+		time->has_least = false;
+	}
+	if (!time->has_least || lag < time->least_ns)
+		time->least_ns = lag;
+	time->has_least = true;
+}
+
+int64_t gnmi_time_take(struct gnmi_time *time, const struct gnmi_update *update, int64_t arrival_ns)
+{
+	if (update->clock == GNMI_CLOCK_MISSING || update->clock == GNMI_CLOCK_EARLY) {
+		time->odd++;
+		return arrival_ns;
+	}
+	const int64_t lag = arrival_ns - update->t_ns, old = time->interval_ns / 2 + AHEAD_NS;
+	lag_note(time, lag, arrival_ns);
+	if (lag < -AHEAD_NS)
+		time->ahead_until_ns = arrival_ns + AHEAD_FOR_NS;
+	const bool ahead = arrival_ns < time->ahead_until_ns,
+		   behind = time->has_before && time->before_ns > old && time->least_ns > old;
+	if (ahead && lag < 0)
+		time->skew_ns = lag;
+	else if (behind)
+		time->skew_ns = time->least_ns;
+	else if (!ahead)
+		time->skew_ns = 0;
+	if (!ahead && !behind && lag <= old)
+		return update->t_ns;
+	time->odd++;
+	if (update->t_ns != time->stamp_ns || arrival_ns < time->stands_ns ||
+		arrival_ns - time->stands_ns > time->interval_ns / 2) {
+		time->stamp_ns = update->t_ns;
+		time->stands_ns = arrival_ns;
+	}
+	return time->stands_ns;
+}
+
+/* gnmi_deliver - from a target to its sink: samples, ports that changed, LLDP neighbours. */
+
+static void deliver_ports(struct gnmi_target *target, struct gnmi_ports *ports)
+{
+	const struct sink *sink = &target->machine.sink;
+	for (size_t i = 0; i < ports->n; i++) {
+		const struct gnmi_port *port = &ports->v[i];
+		if (port->changed)
+			sink->port(sink->arg, target->machine.name, port->name, port->alias,
+				port->speed_bps);
+	}
+	gnmi_ports_reported(ports);
+}
+
+/* gnmi_target_deliver - ports that changed and samples, to the sink. Empties @samples. */
+static void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples)
+{
+	struct gnmi_ports *ports = gnmi_decode_ports(target->decoder);
+	/* the receiver knows a port before it gets the first sample of it */
+	if (ports->changed)
+		deliver_ports(target, ports);
+	if (samples->n)
+		target->machine.sink.samples(target->machine.sink.arg, samples->v, samples->n);
+	samples->n = 0;
+	target->machine.state.suspects = gnmi_decode_stats(target->decoder)->suspects;
+}
+
+void gnmi_target_neighbors(struct gnmi_target *target)
+{
+	if (!target->machine.sink.neighbors)
+		return;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct topology_device self = {.name = target->machine.name,
+		.sysname = gnmi_decode_sysname(target->decoder),
+		.chassis = ""};
+	struct topology_neighbor *neighbors = NULL;
+	size_t n = 0;
+	if (gnmi_decode_has_lldp(target->decoder))
+		n = gnmi_decode_neighbors(
+			target->decoder, a, target->machine.set->profiles, &self, &neighbors);
+	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n);
+}
 
 #define STALE_INTERVALS 3 /* silent for so many sample intervals: subscribe anew */
 #define STALE_MAX 2 /* so many times in a row: the next way */

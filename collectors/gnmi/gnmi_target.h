@@ -1,20 +1,115 @@
 /*
  * gnmi_target - one device over gNMI: what gnmi.c (its life), gnmi_stream.c (one subscription),
- * gnmi_call.c, gnmi_deliver.c, gnmi_probe.c, gnmi_secrets.c and gnmi_reason.c share. For these
+ * gnmi_call.c, gnmi_stream.c, gnmi_call.c, gnmi_call.c and gnmi_call.c share. For these
  * only.
  */
 #ifndef RW_COLLECTORS_GNMI_TARGET_H
 #define RW_COLLECTORS_GNMI_TARGET_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "collectors/gnmi/gnmi.h"
-#include "collectors/gnmi/gnmi_backlog.h"
 #include "collectors/gnmi/gnmi_decode.h"
-#include "collectors/gnmi/gnmi_time.h"
 #include "collectors/gnmi/grpc_io.h"
-#include "collectors/gnmi/tls_probe.h"
 #include "collectors/target/target.h"
+#include "proto/gnmi.h"
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
+
+struct gnmi_backlog;
+struct grpc_io_status;
+struct loop;
+struct gnmi_stream;
+
+/*
+ * gnmi_backlog - the messages of one call on their way to its stream: at once while they are small
+ * and few, else piece by piece, with the loop's other work in between. One device may keep the loop
+ * busy for BACKLOG_SHARE of the time, and never for longer than a slice at once; meanwhile HTTP/2's
+ * flow control holds it back, and what waits here is bounded by one message and GRPC_IO_HELD_MAX.
+ *
+ * Loop thread. Callbacks may call gnmi_backlog_clear(), not gnmi_backlog_free().
+ */
+
+struct gnmi_backlog_hooks {
+	void (*message)(void *arg, const void *data, size_t n); /* one piece */
+	void (*idle)(void *arg); /* after the pieces of one turn */
+	void (*done)(void *arg, const struct grpc_io_status *status); /* the last piece was given */
+	void (*hold)(void *arg, bool hold); /* read no more from the device, or go on */
+};
+
+/*
+ * gnmi_time - pure: the time at which a value was taken. The device's own stamp is best, because
+ * rates follow its clock. But a stamp may be missing, its clock may be wrong, or it may be the time
+ * of the last change although the value was sampled now. Then the time of arrival is used:
+ *
+ *   1. the stamp is more than 1 s in the future       the clock is ahead: arrival, for this stream,
+ *                                                     for ten minutes
+ *   2. no stamp of a whole period was fresh           the clock is behind, or the path is slow:
+ *                                                     arrival
+ *   3. the stamp is older than half an interval + 1 s the value did not change since: arrival
+ *   4. none of these                                  the stamp
+ *
+ * Values with the same stamp were taken at the same time. When they come in many messages, one per
+ * counter, the arrival of the first is used for all that come within half an interval. Otherwise
+ * each counter of a port would have its own time, and its own row in the database.
+ */
+
+struct gnmi_time { /* of one stream; zeroed, then .interval_ns set */
+	int64_t interval_ns;
+	int64_t ahead_until_ns; /* arrival */
+	/* begin of the period; its least lag, that of the one before */
+	int64_t period_ns, least_ns, before_ns;
+	bool has_least, has_before;
+	/* the last stamp that was not used, and the arrival that stands for it */
+	int64_t stamp_ns, stands_ns;
+	/* notifications whose stamp was not used though there was one */
+	uint64_t odd;
+	/* how far the clock is behind (or, negative, ahead) while it is not used; else 0 */
+	int64_t skew_ns;
+};
+
+/* gnmi_time_take - ns since 1970 of what came at @arrival_ns with the stamp of @update. */
+int64_t gnmi_time_take(
+	struct gnmi_time *time, const struct gnmi_update *update, int64_t arrival_ns);
+
+/*
+ * tls_probe - one TLS handshake of our own, which shows more exactly than gRPC what is wrong with a
+ * server. The only file that includes OpenSSL. Blocking: tls_probe() runs on a pool thread
+ * (loop_work).
+ */
+
+#define TLS_PROBE_TEXT_MAX 400
+
+enum tls_finding {
+	TLS_FINE, /* nothing is wrong with TLS, or not any more */
+	TLS_UNREACHABLE,
+	TLS_NOT_SPOKEN, /* something listens, but speaks no TLS */
+	TLS_EXPIRED,
+	TLS_NOT_YET_VALID,
+	TLS_UNKNOWN_CA,
+	TLS_WRONG_NAME,
+	TLS_WANTS_CERTIFICATE, /* of the client, and got none or one it does not accept */
+	TLS_ENDLESS, /* it sends, and its handshake comes to no end */
+	TLS_OTHER,
+};
+
+struct tls_probe {
+	/* in; lent for the call */
+	const char *host;
+	uint16_t port;
+	const char *ca, *cert, *key; /* PEM texts; NULL */
+	const char *server_name; /* NULL: host */
+	int64_t timeout_ns; /* of the whole; a name is looked up for as long as the resolver wants
+			     */
+	/* out */
+	enum tls_finding finding;
+	/* a clause: "its certificate expired on 2026-11-20 (issued by ...)" */
+	char text[TLS_PROBE_TEXT_MAX];
+};
+
+void tls_probe(struct tls_probe *probe);
 
 struct gnmi_secrets { /* wiped when freed */
 	char *password, *token, *ca, *cert, *key;
@@ -32,10 +127,6 @@ struct gnmi_secrets { /* wiped when freed */
  */
 /* Of a stream; see the drawing above. */
 enum stream_state { STREAM_REST, STREAM_OPENING, STREAM_LIVE, STREAM_WAITING, STREAM_REFUSED };
-
-/* What a stream reports to its target: it became LIVE, WAITING or REFUSED, or ended its round. @why
- * is how its call ended, NULL when it did not. May start others, or end the target's session. */
-struct gnmi_stream;
 typedef void gnmi_stream_fn(
 	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
 
@@ -121,14 +212,11 @@ struct gnmi_call { /* what to call */
 int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel,
 	const struct gnmi_call *call, struct grpc_io_call **ret, struct err *e);
 
-/* ---- gnmi_deliver.c ------------------------------------------------------ */
-/* gnmi_target_deliver - ports that changed and samples, to the sink. Empties @samples. */
-void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples);
 /* gnmi_target_neighbors - the LLDP neighbours to the sink; an empty list where the profile has no
  * LLDP. */
 void gnmi_target_neighbors(struct gnmi_target *target);
 
-/* ---- gnmi_probe.c -------------------------------------------------------- */
+/* ---- gnmi_call.c -------------------------------------------------------- */
 /* The end of a probe, on the loop thread: its finding, and how the call ended that was its reason.
  * Both are lent. */
 typedef void gnmi_probe_fn(struct gnmi_target *target, const struct tls_probe *probe,
@@ -139,12 +227,11 @@ bool gnmi_probe_start(
 	struct gnmi_target *target, const struct grpc_io_status *status, gnmi_probe_fn *done);
 void gnmi_probe_forget(struct gnmi_target *target); /* its result is not wanted any more */
 
-/* ---- gnmi_secrets.c ------------------------------------------------------ */
+/* ---- gnmi_call.c ------------------------------------------------------ */
 /* 0 or negative errno */
 int gnmi_secrets_read(
 	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e);
 void gnmi_secrets_done(struct gnmi_secrets *secrets);
-void gnmi_secret_wipe(char **text);
 /* gnmi_target_certificate - warns when the server's certificate expires soon. gnmi_secrets_expiry -
  * the same for our own. */
 void gnmi_target_certificate(struct gnmi_target *target, const char *pem);
@@ -158,7 +245,7 @@ void gnmi_stream_free(struct gnmi_stream *stream);
 void gnmi_stream_start(struct gnmi_stream *stream); /* from any state: anew */
 void gnmi_stream_stop(struct gnmi_stream *stream); /* REST */
 
-/* ---- gnmi_reason.c ------------------------------------------------------- */
+/* ---- gnmi_call.c ------------------------------------------------------- */
 
 /* gnmi_reason - a sentence with the remedy for how a call ended. @stream NULL: Capabilities. Never
  * holds a secret. */

@@ -18,10 +18,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 
 /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
 #define LOOKAHEAD_BYTES (32 << 10)

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/base/err.h"
+#include "base/err.h"
 
 /* bytes of one call that wait for the loop before no more are read; one message may exceed it */
 #define GRPC_IO_HELD_MAX (32u << 10)

@@ -5,8 +5,360 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "collectors/push/burst_code.h"
+#include "base/cleanup.h"
+
+/* ---- burst_code ------------------------------------------------------------ */
+
+/* burst_code - Rice codes of differences. */
+
+enum { ESCAPE = 24, K_MAX = 48, RUN_K = 6 };
+#define QUANTUM 0x80 /* in the mode: all differences are multiples of a number that follows */
+enum burst_mode { MODE_CONSTANT, MODE_LINEAR, MODE_NOISE, MODE_SLOPE, MODE_SPARSE };
+
+struct column_plan {
+	enum burst_mode mode;
+	unsigned k;
+	uint64_t mean;
+	size_t bits;
+};
+
+static uint64_t zigzag(uint64_t value)
+{
+	return (value << 1) ^ (0 - (value >> 63));
+}
+
+static uint64_t zigzag_back(uint64_t code)
+{
+	return (code >> 1) ^ (0 - (code & 1));
+}
+
+/* ---- writing ----------------------------------------------------------------- */
+
+static void bits_byte(struct burst_bits *out, uint8_t byte)
+{
+	if (out->n == out->cap) {
+		out->cap = out->cap * 2 + 256;
+		out->v = rw_realloc(out->v, out->cap);
+	}
+	out->v[out->n++] = byte;
+}
+
+static void bits_put(struct burst_bits *out, uint64_t value, unsigned n)
+{
+	if (n > 32) {
+		bits_put(out, value >> 32, n - 32);
+		bits_put(out, value & 0xffffffff, 32);
+		return;
+	}
+	out->held = (out->held << n) | (value & ((UINT64_C(1) << n) - 1));
+	out->n_held += n;
+	while (out->n_held >= 8) {
+		out->n_held -= 8;
+		bits_byte(out, (uint8_t)(out->held >> out->n_held));
+	}
+}
+
+static void bits_end(struct burst_bits *out)
+{
+	if (out->n_held > 0)
+		bits_put(out, 0, 8 - out->n_held);
+	out->held = 0;
+}
+
+void burst_put_varint(struct burst_bits *out, uint64_t value)
+{
+	while (value >= 0x80) {
+		bits_byte(out, (uint8_t)(value | 0x80));
+		value >>= 7;
+	}
+	bits_byte(out, (uint8_t)value);
+}
+
+static void rice_put(struct burst_bits *out, uint64_t value, unsigned k)
+{
+	const uint64_t q = value >> k;
+	if (q >= ESCAPE) {
+		bits_put(out, (1u << ESCAPE) - 1, ESCAPE);
+		bits_put(out, value, 64);
+		return;
+	}
+	bits_put(out, ((UINT64_C(1) << q) - 1) << 1, (unsigned)q + 1);
+	bits_put(out, value, k);
+}
+
+static size_t rice_bits(uint64_t value, unsigned k)
+{
+	const uint64_t q = value >> k;
+	if (q >= ESCAPE)
+		return ESCAPE + 64;
+	return (size_t)q + 1 + k;
+}
+
+/* The k that suits numbers whose sum is @sum: near log2 of the mean. */
+static unsigned rice_k(double sum, size_t n)
+{
+	unsigned k = 0;
+	double mean = sum / (double)n;
+	while (mean >= 1.5 && k < K_MAX) {
+		mean /= 2;
+		k++;
+	}
+	return k;
+}
+
+static void plan_better(struct column_plan *plan, const struct column_plan *other)
+{
+	if (other->bits < plan->bits)
+		*plan = *other;
+}
+
+/* @v: differences, @n of them. */
+static void plan_noise(struct column_plan *plan, const uint64_t *v, size_t n, uint64_t mean)
+{
+	struct column_plan noise = {.mode = MODE_NOISE, .mean = mean, .bits = 8 * 6};
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += (double)zigzag(v[i] - mean);
+	noise.k = rice_k(sum, n);
+	for (size_t i = 0; i < n; i++)
+		noise.bits += rice_bits(zigzag(v[i] - mean), noise.k);
+	plan_better(plan, &noise);
+}
+
+static void plan_slope(struct column_plan *plan, const uint64_t *v, size_t n)
+{
+	struct column_plan slope = {.mode = MODE_SLOPE, .bits = 8};
+	uint64_t last = 0;
+	double sum = 0;
+	for (size_t i = 0; i < n; last = v[i++])
+		sum += (double)zigzag(v[i] - last);
+	slope.k = rice_k(sum, n);
+	last = 0;
+	for (size_t i = 0; i < n; last = v[i++])
+		slope.bits += rice_bits(zigzag(v[i] - last), slope.k);
+	plan_better(plan, &slope);
+}
+
+static void plan_sparse(struct column_plan *plan, const uint64_t *v, size_t n)
+{
+	struct column_plan sparse = {.mode = MODE_SPARSE, .bits = 8};
+	double sum = 0;
+	size_t some = 0, run = 0;
+	for (size_t i = 0; i < n; i++) {
+		some += v[i] != 0;
+		sum += (double)zigzag(v[i]);
+	}
+	sparse.k = rice_k(sum, some);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] == 0) {
+			run++;
+			continue;
+		}
+		sparse.bits += rice_bits(run, RUN_K) + rice_bits(zigzag(v[i]), sparse.k);
+		run = 0;
+	}
+	if (run > 0)
+		sparse.bits += rice_bits(run, RUN_K);
+	plan_better(plan, &sparse);
+}
+
+/* @v: differences, @n of them. */
+static struct column_plan column_plan(const uint64_t *v, size_t n)
+{
+	struct column_plan plan = {.mode = MODE_CONSTANT, .bits = SIZE_MAX};
+	bool zero = true, linear = true;
+	int64_t sum = 0;
+	for (size_t i = 0; i < n; i++) {
+		zero &= v[i] == 0;
+		linear &= v[i] == v[0];
+		sum = (int64_t)((uint64_t)sum + v[i]);
+	}
+	if (zero)
+		return plan;
+	if (linear)
+		return (struct column_plan){.mode = MODE_LINEAR, .mean = v[0]};
+	plan_sparse(&plan, v, n);
+	plan_slope(&plan, v, n);
+	plan_noise(&plan, v, n, (uint64_t)(sum / (int64_t)n));
+	return plan;
+}
+
+static void sparse_put(struct burst_bits *out, const uint64_t *v, size_t n, unsigned k)
+{
+	size_t run = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] == 0) {
+			run++;
+			continue;
+		}
+		rice_put(out, run, RUN_K);
+		rice_put(out, zigzag(v[i]), k);
+		run = 0;
+	}
+	if (run > 0)
+		rice_put(out, run, RUN_K);
+}
+
+static void codes_put(
+	struct burst_bits *out, const uint64_t *v, size_t n, const struct column_plan *plan)
+{
+	uint64_t last = 0;
+	bits_byte(out, (uint8_t)plan->k);
+	if (plan->mode == MODE_SPARSE)
+		sparse_put(out, v, n, plan->k);
+	for (size_t i = 0; plan->mode == MODE_NOISE && i < n; i++)
+		rice_put(out, zigzag(v[i] - plan->mean), plan->k);
+	for (size_t i = 0; plan->mode == MODE_SLOPE && i < n; last = v[i++])
+		rice_put(out, zigzag(v[i] - last), plan->k);
+	bits_end(out);
+}
+
+/* The greatest number that divides all differences, which it does in place. Octets of frames that
+ * are all equally large, and times on a grid. */
+static uint64_t column_quantum(uint64_t *steps, size_t n)
+{
+	uint64_t quantum = 0;
+	for (size_t i = 0; i < n && quantum != 1; i++) {
+		uint64_t other = steps[i];
+		if (other >> 63)
+			other = 0 - other;
+		while (other != 0) {
+			const uint64_t rest = quantum % other;
+			quantum = other;
+			other = rest;
+		}
+	}
+	if (quantum <= 1 || quantum >> 63)
+		return 1;
+	for (size_t i = 0; i < n; i++)
+		steps[i] = (uint64_t)((int64_t)steps[i] / (int64_t)quantum);
+	return quantum;
+}
+
+void burst_put_column(struct burst_bits *out, const uint64_t *v, size_t n)
+{
+	uint64_t steps[BURST_COLUMN_MAX];
+	for (size_t i = 1; i < n; i++)
+		steps[i - 1] = v[i] - v[i - 1];
+	const uint64_t quantum = column_quantum(steps, n - 1);
+	const struct column_plan plan = column_plan(steps, n - 1);
+	uint8_t mode = (uint8_t)plan.mode;
+	if (quantum > 1)
+		mode |= QUANTUM;
+	bits_byte(out, mode);
+	burst_put_varint(out, v[0]);
+	if (quantum > 1)
+		burst_put_varint(out, quantum);
+	if (plan.mode == MODE_LINEAR || plan.mode == MODE_NOISE)
+		burst_put_varint(out, zigzag(plan.mean));
+	if (plan.mode >= MODE_NOISE)
+		codes_put(out, steps, n - 1, &plan);
+}
+
+/* ---- reading ----------------------------------------------------------------- */
+
+struct bits_in {
+	struct bytes *in;
+	uint64_t held;
+	unsigned n_held;
+};
+
+static uint64_t bits_get(struct bits_in *bits, unsigned n)
+{
+	if (n > 32) {
+		const uint64_t high = bits_get(bits, n - 32);
+		return (high << 32) | bits_get(bits, 32);
+	}
+	while (bits->n_held < n) {
+		bits->held = (bits->held << 8) | bytes_u8(bits->in);
+		bits->n_held += 8;
+	}
+	bits->n_held -= n;
+	return (bits->held >> bits->n_held) & ((UINT64_C(1) << n) - 1);
+}
+
+uint64_t burst_get_varint(struct bytes *in)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		const uint8_t byte = bytes_u8(in);
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+	in->bad = true;
+	return 0;
+}
+
+static uint64_t rice_get(struct bits_in *bits, unsigned k)
+{
+	unsigned q = 0;
+	while (q < ESCAPE && bits_get(bits, 1) == 1)
+		q++;
+	if (q == ESCAPE)
+		return bits_get(bits, 64);
+	return ((uint64_t)q << k) | bits_get(bits, k);
+}
+
+/* Differences into @ret. False: more zeros than there are ticks. */
+static bool sparse_get(struct bits_in *bits, uint64_t *ret, size_t n, unsigned k)
+{
+	size_t i = 0;
+	while (i < n && bytes_ok(bits->in)) {
+		const uint64_t run = rice_get(bits, RUN_K);
+		if (run > n - i)
+			return false;
+		memset(ret + i, 0, (size_t)run * sizeof(*ret));
+		i += (size_t)run;
+		if (i < n)
+			ret[i++] = zigzag_back(rice_get(bits, k));
+	}
+	return true;
+}
+
+static bool codes_get(
+	struct bytes *in, enum burst_mode mode, uint64_t mean, uint64_t *ret, size_t n)
+{
+	struct bits_in bits = {.in = in};
+	const unsigned k = bytes_u8(in);
+	uint64_t last = 0;
+	if (k > K_MAX)
+		return false;
+	if (mode == MODE_SPARSE)
+		return sparse_get(&bits, ret, n, k);
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t code = zigzag_back(rice_get(&bits, k));
+		ret[i] = code + mean;
+		if (mode == MODE_SLOPE)
+			ret[i] = last += code;
+	}
+	return true;
+}
+
+bool burst_get_column(struct bytes *in, uint64_t *ret, size_t n)
+{
+	const uint8_t first = bytes_u8(in), mode = first & ~QUANTUM;
+	uint64_t value = burst_get_varint(in), mean = 0, quantum = 1;
+	ret[0] = value;
+	if (first & QUANTUM)
+		quantum = burst_get_varint(in);
+	if (mode > MODE_SPARSE || n == 0 || n > BURST_COLUMN_MAX)
+		return false;
+	if (mode == MODE_LINEAR || mode == MODE_NOISE)
+		mean = zigzag_back(burst_get_varint(in));
+	if (mode >= MODE_NOISE) {
+		if (!codes_get(in, (enum burst_mode)mode, mean, ret + 1, n - 1))
+			return false;
+	} else {
+		for (size_t i = 1; i < n; i++)
+			ret[i] = mean;
+	}
+	for (size_t i = 1; i < n; i++)
+		ret[i] = value += ret[i] * quantum;
+	return bytes_ok(in);
+}
+
+/* ---- burst ----------------------------------------------------------------- */
 
 #define STAGE_BYTES ((size_t)1 << 20) /* of the blocks under way of a group, about */
 enum { RECORDS_MIN = 16, RECORDS_MAX = 256 };

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "config/push_objects.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "collectors/push/push_map.h"
-#include "collectors/push/sai_stat.h"
 #include "config/profile/profile_push.h"
+#include "config/push_objects.h"
 #include "db/model/entity.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 enum series_state { SERIES_UNKNOWN, SERIES_NO_OBJECT, SERIES_MAPPED };
 

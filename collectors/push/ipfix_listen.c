@@ -1,31 +1,183 @@
-/* ipfix_listen - datagrams to samples, interval by interval. */
-#include "collectors/push/ipfix_listen.h"
-
+/*
+ * ipfix_listen - receives IPFIX: a receiver of the configuration ('push' with 'ipfix'). What a
+ * device sends becomes samples of its ports, at most one of each series an interval, and is kept
+ * whole for the last seconds (burst), until an incident asks for it. A listener that cannot bind is
+ * tried again. Loop thread.
+ */
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
-#include "collectors/packet/sflow_agents.h"
-#include "collectors/push/burst_send.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "collectors/packet/datagram/datagram_door.h"
+#include "collectors/push/burst.h"
+#include "collectors/push/ipfix.h"
 #include "collectors/push/ipfix_flow.h"
-#include "collectors/push/ipfix_io.h"
 #include "collectors/push/push_map.h"
+#include "collectors/target/collector.h"
 #include "config/address.h"
 #include "config/profile/profile.h"
 #include "config/push_objects.h"
 
-#define TICK (100 * NS_PER_MS)
+/* ---- burst_send ------------------------------------------------------------ */
+
+/*
+ * burst_send - hands what incidents asked for to a sink, a part at a time: a ring of 8 MB at once
+ * would fill every queue behind it. Loop thread.
+ */
+
+enum {
+	BURST_PART = 45000, /* bytes: with its head it fits one message of a parser */
+	BURST_SEND_MAX = 64, /* rings that wait; more are refused */
+};
+
+#define PAUSE (10 * NS_PER_MS)
+#define PARTS_PER_TURN 2 /* 9 MB a second */
+enum { ID_MAX = 32 };
+
+struct send_item {
+	char id[ID_MAX];
+	const char *device;
+	struct burst *burst;
+	int64_t from_ns, to_ns;
+};
+
+struct burst_send {
+	struct sink sink;
+	struct loop_timer *timer;
+	struct send_item items[BURST_SEND_MAX];
+	size_t n;
+	uint8_t *data; /* of the first one; NULL: not begun */
+	size_t n_data;
+	int64_t t_ns, from_ns, to_ns; /* of .data */
+	unsigned part, parts;
+	uint64_t refused;
+};
+
+static uint64_t burst_send_refused(const struct burst_send *send)
+{
+	return send->refused;
+}
+
+static void send_span(void *arg, const struct burst_field *field, const int64_t *t_ns,
+	const uint64_t *v, size_t n)
+{
+	struct burst_send *send = arg;
+	if (send->from_ns == 0 || t_ns[0] < send->from_ns)
+		send->from_ns = t_ns[0];
+	if (t_ns[n - 1] > send->to_ns)
+		send->to_ns = t_ns[n - 1];
+}
+
+static void send_done(struct burst_send *send)
+{
+	free(send->data);
+	send->data = NULL;
+	for (size_t i = 1; i < send->n; i++)
+		send->items[i - 1] = send->items[i];
+	send->n--;
+}
+
+/* False: the first ring holds nothing of that time. */
+static bool send_begin(struct burst_send *send)
+{
+	const struct send_item *item = &send->items[0];
+	send->n_data = burst_write(item->burst, item->from_ns, item->to_ns, &send->data);
+	if (send->n_data == 0)
+		return false;
+	send->from_ns = send->to_ns = 0;
+	burst_read(send->data, send->n_data, send_span, send);
+	send->t_ns = wall_now().ns;
+	send->part = 0;
+	send->parts = (unsigned)((send->n_data + BURST_PART - 1) / BURST_PART);
+	return true;
+}
+
+static void send_part(struct burst_send *send)
+{
+	const struct send_item *item = &send->items[0];
+	if (!send->data && !send_begin(send)) {
+		send_done(send);
+		return;
+	}
+	const size_t at = (size_t)send->part * BURST_PART;
+	size_t n = send->n_data - at;
+	if (n > BURST_PART)
+		n = BURST_PART;
+	const struct collector_burst part = {.incident = item->id,
+		.device = item->device,
+		.t_ns = send->t_ns,
+		.from_ns = send->from_ns,
+		.to_ns = send->to_ns,
+		.part = send->part++,
+		.parts = send->parts,
+		.data = send->data + at,
+		.n = n};
+	if (send->sink.burst)
+		send->sink.burst(send->sink.arg, &part);
+	if (send->part == send->parts)
+		send_done(send);
+}
+
+static void send_on_timer(void *arg)
+{
+	struct burst_send *send = arg;
+	for (int i = 0; i < PARTS_PER_TURN && send->n > 0; i++)
+		send_part(send);
+	if (send->n == 0)
+		loop_timer_stop(send->timer);
+}
+
+/* burst_send_add - @burst and @device are lent until they were sent; @id is copied. */
+static void burst_send_add(struct burst_send *send, const char *id, const char *device,
+	struct burst *burst, int64_t from_ns, int64_t to_ns)
+{
+	if (send->n == BURST_SEND_MAX) {
+		send->refused++;
+		return;
+	}
+	struct send_item *item = &send->items[send->n++];
+	*item = (struct send_item){
+		.device = device, .burst = burst, .from_ns = from_ns, .to_ns = to_ns};
+	snprintf(item->id, sizeof(item->id), "%s", id);
+	if (send->n == 1)
+		loop_timer_start(send->timer, 0, PAUSE);
+}
+
+/* @sink is copied; @loop is lent. */
+static struct burst_send *burst_send_new(struct loop *loop, const struct sink *sink)
+{
+	struct burst_send *send = rw_calloc(1, sizeof(*send));
+	send->sink = *sink;
+	send->timer = loop_timer_new(loop, send_on_timer, send);
+	return send;
+}
+
+/* what waits is lost; NULL is fine */
+static void burst_send_free(struct burst_send *send)
+{
+	if (!send)
+		return;
+	loop_timer_free(send->timer);
+	free(send->data);
+	free(send);
+}
+
+/* ---- ipfix_listen ---------------------------------------------------------- */
+
 #define EXPIRE (60 * NS_PER_S)
-#define SKIP_INTERVALS 16 /* a clock that jumps further leaves no empty intervals behind */
 #define OFF_NS (60 * NS_PER_S) /* a device's clock may be so far away from ours */
 
-enum { STRANGERS_NAMED = 8, PIN_ALL_MAX = 8 };
+enum {
+	SOURCES_MAX = 64, /* devices that send to one receiver */
+	PIN_ALL_MAX = 8,
+};
 
 struct listen_source { /* a device that sends */
 	char *device;
@@ -33,45 +185,26 @@ struct listen_source { /* a device that sends */
 	struct push_objects *objects;
 };
 
-struct listen_named { /* the first few addresses, and how often each */
-	struct {
-		char host[ADDRESS_TEXT_MAX];
-		uint64_t times;
-	} v[STRANGERS_NAMED];
-	size_t n;
-};
-
 struct ipfix_listen {
-	struct loop *loop;
+	struct datagram_door door;
 	struct entities *entities;
-	struct sink sink;
-	struct collector_lookup lookup;
-	struct arena *texts;
-	const char *name, *address; /* "127.0.0.1:4739" */
-	int64_t interval_ns;
-	uint64_t buffer_bytes, ring_bytes;
+	uint64_t ring_bytes;
 	const struct config *config;
 	struct profiles *profiles;
 	struct push_map *map;
-	struct ipfix_io *io;
-	struct sflow_agents *agents;
 	struct ipfix *ipfix;
 	struct burst_send *send;
-	struct listen_source *sources[IPFIX_SOURCES];
+	struct listen_source *sources[SOURCES_MAX];
 	size_t n_sources;
 	struct ipfix_flow **flows; /* all there are; each is .user of its template */
 	size_t n_flows, cap_flows;
 	struct sample *samples;
 	size_t cap_samples;
 	struct ipfix_unknown unknown;
-	struct listen_named strangers, refused; /* datagrams; templates and sessions */
-	struct loop_timer *tick;
-	int64_t from_ns, to_ns; /* interval under way, wall clock */
+	struct datagram_named refused; /* whose templates and sessions */
 	mono_t expired;
-	uint64_t drops; /* of the socket, at the end of the last interval */
-	uint64_t datagrams, from_strangers, no_device, clock_off, stored;
-	struct target target;
-	struct complaint strange, dropped, homeless, off, crowded;
+	uint64_t no_device, clock_off, stored;
+	struct complaint homeless, off, crowded;
 };
 
 /* ---- sources ----------------------------------------------------------------- */
@@ -96,7 +229,7 @@ static struct listen_source *listen_source_of(
 	for (size_t i = 0; i < listen->n_sources; i++)
 		if (str_eq(listen->sources[i]->device, device->name))
 			return listen->sources[i];
-	if (listen->n_sources == IPFIX_SOURCES)
+	if (listen->n_sources == SOURCES_MAX)
 		return NULL;
 	struct listen_source *source = rw_calloc(1, sizeof(*source));
 	source->device = rw_strdup(device->name);
@@ -124,7 +257,7 @@ static struct ipfix_flow *listen_flow_of(
 	if (template->user)
 		return template->user;
 	const struct config_device *device =
-		sflow_agents_device(listen->agents, session->source, session->source);
+		datagram_senders_device(listen->door.senders, session->source, session->source);
 	struct listen_source *source = NULL;
 	if (device)
 		source = listen_source_of(listen, device);
@@ -147,17 +280,18 @@ static void listen_records(void *arg, struct ipfix_session *session,
 	struct ipfix_flow *flow = listen_flow_of(listen, session, template);
 	if (!flow) {
 		listen->no_device += n;
-		complain(&listen->homeless, loop_now(listen->loop), LOG_WARN_, listen->name,
+		complain(&listen->homeless, loop_now(listen->door.loop), LOG_WARN_,
+			listen->door.name,
 			"IPFIX from %s, which is the address of no device, or of several: counted "
 			"only. Set push.address of the device",
 			address_text(host, session->source));
 		return;
 	}
-	const size_t off = ipfix_flow_add(
-		flow, template, data, n, export_s, wall_now().ns, OFF_NS + listen->interval_ns);
+	const size_t off = ipfix_flow_add(flow, template, data, n, export_s, wall_now().ns,
+		OFF_NS + listen->door.interval_ns);
 	listen->clock_off += off;
 	if (off > 0)
-		complain(&listen->off, loop_now(listen->loop), LOG_WARN_, listen->name,
+		complain(&listen->off, loop_now(listen->door.loop), LOG_WARN_, listen->door.name,
 			"the clock of %s is more than a minute away from ours: its values get the "
 			"time at which they came, and cannot be compared with those of other "
 			"switches at a millisecond. Set its clock (PTP or NTP)",
@@ -174,81 +308,26 @@ static void listen_flow_gone(void *arg, void *user)
 	ipfix_flow_free(flow);
 }
 
-static void listen_name(struct listen_named *named, const char *host)
-{
-	size_t i = 0;
-	while (i < named->n && !str_eq(named->v[i].host, host))
-		i++;
-	if (i == STRANGERS_NAMED)
-		return;
-	if (i == named->n) {
-		named->v[named->n].times = 0;
-		snprintf(named->v[named->n++].host, sizeof(named->v[i].host), "%s", host);
-	}
-	named->v[i].times++;
-}
-
 static void listen_refused(void *arg, const uint8_t source[16])
 {
 	struct ipfix_listen *listen = arg;
 	char host[ADDRESS_TEXT_MAX];
 	address_text(host, source);
-	complain(&listen->crowded, loop_now(listen->loop), LOG_WARN_, listen->name,
+	complain(&listen->crowded, loop_now(listen->door.loop), LOG_WARN_, listen->door.name,
 		"IPFIX from %s has more templates or observation domains than leaves room for "
 		"others: what is beyond is refused. Send fewer from there, or do not allow it "
 		"(push.allow)",
 		host);
-	listen_name(&listen->refused, host);
+	datagram_named_add(&listen->refused, host);
 }
 
-static void listen_stranger(struct ipfix_listen *listen, const uint8_t source[16])
+static void listen_datagram(void *arg, const uint8_t source[16], const uint8_t *data, size_t n)
 {
-	char host[ADDRESS_TEXT_MAX];
-	address_text(host, source);
-	listen->from_strangers++;
-	complain(&listen->strange, loop_now(listen->loop), LOG_WARN_, listen->name,
-		"IPFIX from %s, which is not allowed: not read. Add it to push.allow, or set the "
-		"device's address or push.address",
-		host);
-	listen_name(&listen->strangers, host);
-}
-
-void ipfix_listen_datagram(
-	struct ipfix_listen *listen, const uint8_t source[16], const uint8_t *data, size_t n)
-{
-	if (!sflow_agents_allow(listen->agents, source)) {
-		listen_stranger(listen, source);
-		return;
-	}
-	listen->datagrams++;
-	ipfix_message(listen->ipfix, source, data, n, false, loop_now(listen->loop));
-}
-
-static void listen_on_datagram(void *arg, const uint8_t source[16], const uint8_t *data, size_t n)
-{
-	ipfix_listen_datagram(arg, source, data, n);
+	struct ipfix_listen *listen = arg;
+	ipfix_message(listen->ipfix, source, data, n, false, loop_now(listen->door.loop));
 }
 
 /* ---- the end of an interval ------------------------------------------------------ */
-
-static void listen_drops(struct ipfix_listen *listen)
-{
-	const mono_t now = loop_now(listen->loop);
-	if (!listen->io)
-		return;
-	const uint64_t drops = ipfix_io_drops(listen->io);
-	if (drops > listen->drops) {
-		listen->target.errors++;
-		complain(&listen->dropped, now, LOG_WARN_, listen->name,
-			"the kernel dropped %llu IPFIX datagrams that nobody read in time: raise "
-			"net.core.rmem_max (the buffer has %llu bytes) and push.buffer",
-			(unsigned long long)(drops - listen->drops),
-			(unsigned long long)ipfix_io_buffer(listen->io));
-	} else {
-		complaint_over(&listen->dropped, now, listen->name, "no more dropped datagrams");
-	}
-	listen->drops = drops;
-}
 
 static void listen_flow_end(struct ipfix_listen *listen, struct ipfix_flow *flow)
 {
@@ -258,43 +337,23 @@ static void listen_flow_end(struct ipfix_listen *listen, struct ipfix_flow *flow
 		listen->cap_samples = fields;
 	}
 	const size_t n =
-		ipfix_flow_end(flow, listen->interval_ns, &listen->unknown, listen->samples);
+		ipfix_flow_end(flow, listen->door.interval_ns, &listen->unknown, listen->samples);
 	listen->stored += n;
-	listen->target.values += n;
-	if (n > 0 && listen->sink.samples)
-		listen->sink.samples(listen->sink.arg, listen->samples, n);
+	listen->door.target.values += n;
+	if (n > 0 && listen->door.sink.samples)
+		listen->door.sink.samples(listen->door.sink.arg, listen->samples, n);
 }
 
-void ipfix_listen_end(struct ipfix_listen *listen, int64_t now_ns)
-{
-	const mono_t begin = mono_now();
-	for (size_t i = 0; i < listen->n_flows; i++)
-		listen_flow_end(listen, listen->flows[i]);
-	listen_drops(listen);
-	target_polled(&listen->target, (double)(mono_now().ns - begin.ns) / 1e9, (wall_t){now_ns});
-	if (listen->sink.target)
-		listen->sink.target(listen->sink.arg, &listen->target);
-	if (begin.ns - listen->expired.ns < EXPIRE)
-		return;
-	listen->expired = begin;
-	ipfix_expire(listen->ipfix, begin);
-}
-
-static void listen_begin(struct ipfix_listen *listen, int64_t now_ns)
-{
-	listen->from_ns = now_ns;
-	listen->to_ns = (now_ns / listen->interval_ns + 1) * listen->interval_ns;
-}
-
-static void listen_on_tick(void *arg)
+static void listen_end(void *arg, int64_t end_ns)
 {
 	struct ipfix_listen *listen = arg;
-	const int64_t now_ns = wall_now().ns;
-	const bool back = now_ns < listen->from_ns - listen->interval_ns;
-	if (!back && now_ns < listen->to_ns)
+	const mono_t now = mono_now();
+	for (size_t i = 0; i < listen->n_flows; i++)
+		listen_flow_end(listen, listen->flows[i]);
+	if (now.ns - listen->expired.ns < EXPIRE)
 		return;
-	ipfix_listen_end(listen, now_ns);
-	listen_begin(listen, now_ns);
+	listen->expired = now;
+	ipfix_expire(listen->ipfix, now);
 }
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -312,61 +371,24 @@ static int listen_profiles(struct ipfix_listen *listen, const char *dir, struct 
 	return 0;
 }
 
-static int listen_io(struct ipfix_listen *listen, struct err *e)
+static int ipfix_bind_error(struct err *e, int rc, const char *host, unsigned port, const char *why)
 {
-	const char *host;
-	uint16_t port;
-	const int rc = address_split(listen->texts, listen->address, 0, &host, &port, e);
-	if (rc < 0)
-		return rc;
-	return ipfix_io_new(listen->loop, host, port, listen->buffer_bytes, listen_on_datagram,
-		listen, &listen->io, e);
+	return reason_err(e, rc, IPFIX_BIND, host, port, why);
 }
 
-int ipfix_listen_open(const struct collector_env *env, const struct config_capture *place,
-	struct ipfix_listen **ret, struct err *e)
+static void ipfix_dropped_step(char *ret, size_t size, uint64_t buffer)
 {
-	struct ipfix_listen *l = rw_calloc(1, sizeof(*l));
-	const struct ipfix_options options = {.arg = l,
-		.records = listen_records,
-		.free_user = listen_flow_gone,
-		.refused = listen_refused};
-	l->loop = env->loop;
-	l->entities = env->entities;
-	l->sink = *env->sink;
-	l->lookup = env->lookup;
-	l->config = env->config;
-	l->texts = arena_new();
-	l->name = arena_strdup(l->texts, place->name);
-	l->address = arena_strdup(l->texts, place->listen);
-	l->interval_ns = place->interval_ns;
-	l->buffer_bytes = place->buffer_bytes;
-	l->ring_bytes = place->push->ring_bytes;
-	l->agents = sflow_agents_new(env->config, place, &l->lookup);
-	l->ipfix = ipfix_new(&options);
-	l->send = burst_send_new(l->loop, &l->sink);
-	l->expired = mono_now();
-	l->target = (struct target){.device = l->name,
-		.protocol = "ipfix",
-		.address = l->address,
-		.interval_ns = l->interval_ns};
-	int rc = listen_profiles(l, place->push->profile_dir, e);
-	if (rc == 0)
-		rc = listen_io(l, e);
-	if (rc < 0) {
-		ipfix_listen_free(l);
-		return rc;
-	}
-	listen_begin(l, wall_now().ns);
-	l->tick = loop_timer_new(l->loop, listen_on_tick, l);
-	loop_timer_start(l->tick, TICK, TICK);
-	target_change(&l->target, TARGET_STARTING, loop_now(l->loop), wall_now(), NULL);
-	target_change(&l->target, TARGET_UP, loop_now(l->loop), wall_now(), NULL);
-	if (l->sink.target)
-		l->sink.target(l->sink.arg, &l->target);
-	*ret = l;
-	return 0;
+	snprintf(ret, size, "raise net.core.rmem_max (the buffer has %llu bytes) and push.buffer",
+		(unsigned long long)buffer);
 }
+
+static const struct datagram_protocol ipfix_protocol = {.name = "ipfix",
+	.word = "IPFIX",
+	.stranger_step = "Add it to push.allow, or set the device's address or push.address",
+	.bind_error = ipfix_bind_error,
+	.take = listen_datagram,
+	.end = listen_end,
+	.dropped_step = ipfix_dropped_step};
 
 static void listen_source_free(struct listen_source *source)
 {
@@ -374,27 +396,6 @@ static void listen_source_free(struct listen_source *source)
 	push_objects_free(source->objects);
 	free(source->device);
 	free(source);
-}
-
-void ipfix_listen_free(struct ipfix_listen *listen)
-{
-	if (!listen)
-		return;
-	if (listen->tick)
-		ipfix_listen_end(listen, wall_now().ns);
-	loop_timer_free(listen->tick);
-	ipfix_io_free(listen->io);
-	ipfix_free(listen->ipfix); /* and with it the flows */
-	burst_send_free(listen->send);
-	sflow_agents_free(listen->agents);
-	for (size_t i = 0; i < listen->n_sources; i++)
-		listen_source_free(listen->sources[i]);
-	push_map_free(listen->map);
-	profiles_free(listen->profiles);
-	free(listen->flows);
-	free(listen->samples);
-	arena_free(listen->texts);
-	free(listen);
 }
 
 /* ---- the collector --------------------------------------------------------------------- */
@@ -411,14 +412,45 @@ static bool ipfix_collector_place(
 	return true;
 }
 
-static int ipfix_collector_open(
-	const struct collector_env *env, const void *place, void **ret, struct err *e)
+static void ipfix_collector_close(void *instance)
 {
-	struct ipfix_listen *listen;
-	const int rc = ipfix_listen_open(env, place, &listen, e);
+	struct ipfix_listen *listen = instance;
+	datagram_door_close(&listen->door);
+	ipfix_free(listen->ipfix); /* and with it the flows */
+	burst_send_free(listen->send);
+	for (size_t i = 0; i < listen->n_sources; i++)
+		listen_source_free(listen->sources[i]);
+	push_map_free(listen->map);
+	profiles_free(listen->profiles);
+	free(listen->flows);
+	free(listen->samples);
+	free(listen);
+}
+
+static int ipfix_collector_open(
+	const struct collector_env *env, const void *config, void **ret, struct err *e)
+{
+	const struct config_capture *place = config;
+	struct ipfix_listen *listen = rw_calloc(1, sizeof(*listen));
+	const struct ipfix_options options = {.arg = listen,
+		.records = listen_records,
+		.free_user = listen_flow_gone,
+		.refused = listen_refused};
+	listen->entities = env->entities;
+	listen->config = env->config;
+	listen->ring_bytes = place->push->ring_bytes;
+	listen->ipfix = ipfix_new(&options);
+	listen->send = burst_send_new(env->loop, env->sink);
+	listen->expired = mono_now();
+	int rc = listen_profiles(listen, place->push->profile_dir, e);
 	if (rc == 0)
-		*ret = listen;
-	return rc;
+		rc = datagram_door_open(&listen->door, &ipfix_protocol, listen, env, place, e);
+	if (rc < 0) {
+		ipfix_collector_close(listen);
+		return rc;
+	}
+	*ret = listen;
+	return 0;
 }
 
 static bool ipfix_collector_same(
@@ -426,9 +458,7 @@ static bool ipfix_collector_same(
 {
 	const struct ipfix_listen *listen = instance;
 	const struct config_capture *is = place;
-	return str_eq(listen->name, is->name) && str_eq(listen->address, is->listen) &&
-		listen->interval_ns == is->interval_ns && is->push &&
-		listen->buffer_bytes == is->buffer_bytes &&
+	return datagram_door_same(&listen->door, is) && is->push &&
 		listen->ring_bytes == is->push->ring_bytes;
 }
 
@@ -438,8 +468,7 @@ static void ipfix_collector_update(void *instance, const void *place, const stru
 {
 	struct ipfix_listen *listen = instance;
 	listen->config = config;
-	sflow_agents_free(listen->agents);
-	listen->agents = sflow_agents_new(config, place, &listen->lookup);
+	datagram_door_update(&listen->door, config, place);
 	for (size_t i = 0; i < listen->n_sources; i++) {
 		struct listen_source *source = listen->sources[i];
 		push_objects_free(source->objects);
@@ -447,13 +476,7 @@ static void ipfix_collector_update(void *instance, const void *place, const stru
 	}
 	for (size_t i = 0; i < listen->n_flows; i++)
 		listen_flow_means(listen, ipfix_flow_owner(listen->flows[i]), listen->flows[i]);
-	/* those that are allowed now, or no more, need not be named any more */
-	listen->strangers.n = listen->refused.n = 0;
-}
-
-static void ipfix_collector_close(void *instance)
-{
-	ipfix_listen_free(instance);
+	listen->refused.n = 0; /* they may have room now */
 }
 
 /* Without names: all sources, as long as they are few. */
@@ -480,7 +503,7 @@ static void ipfix_collector_pin(void *instance, const char *id, int64_t from_ns,
 
 static const struct target *ipfix_collector_state(const void *instance)
 {
-	return &((const struct ipfix_listen *)instance)->target;
+	return &((const struct ipfix_listen *)instance)->door.target;
 }
 
 static void ipfix_figures_ring(
@@ -504,16 +527,6 @@ static void ipfix_figures_ring(
 	fn(arg, "ring_disorder", "", (double)disorder);
 }
 
-static void ipfix_figures_named(
-	const struct listen_named *named, const char *prefix, collector_figure_fn *fn, void *arg)
-{
-	for (size_t i = 0; i < named->n; i++) {
-		char key[ADDRESS_TEXT_MAX + 16];
-		snprintf(key, sizeof(key), "%s_%s", prefix, named->v[i].host);
-		fn(arg, key, "", (double)named->v[i].times);
-	}
-}
-
 static void ipfix_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
 {
 	const struct ipfix_listen *listen = instance;
@@ -523,10 +536,10 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		const char *key;
 		uint64_t value;
 	} figures[] = {
-		{"kernel_drops", ipfix_io_drops(listen->io)},
-		{"kernel_buffer", ipfix_io_buffer(listen->io)},
-		{"datagrams", listen->datagrams},
-		{"strangers", listen->from_strangers},
+		{"kernel_drops", datagram_door_drops(&listen->door)},
+		{"kernel_buffer", datagram_door_buffer(&listen->door)},
+		{"datagrams", listen->door.datagrams},
+		{"strangers", listen->door.from_strangers},
 		{"bad_datagrams", c->bad},
 		{"other_versions", c->other_versions},
 		{"records", c->records},
@@ -559,8 +572,8 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		snprintf(key, sizeof(key), "unknown_%.54s", u->names[i].key);
 		fn(arg, key, "", (double)u->names[i].values);
 	}
-	ipfix_figures_named(&listen->strangers, "stranger", fn, arg);
-	ipfix_figures_named(&listen->refused, "refused", fn, arg);
+	datagram_named_figures(&listen->door.strangers, "stranger", fn, arg);
+	datagram_named_figures(&listen->refused, "refused", fn, arg);
 	ipfix_figures_ring(listen, fn, arg);
 }
 

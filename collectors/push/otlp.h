@@ -1,5 +1,5 @@
 /* otlp - the receiver of OpenTelemetry metrics as a collector (collectors/target/collector.h). It
- * runs in a process of its own (agent/daemon/parser_child.h). */
+ * runs in a process of its own (agent/jail/parser_child.h). */
 #ifndef RW_COLLECTORS_OTLP_H
 #define RW_COLLECTORS_OTLP_H
 

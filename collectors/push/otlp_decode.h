@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/bytes.h"
+#include "base/bytes.h"
 #include "collectors/push/push_map.h"
 
 enum otlp_kind {

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 enum { IDLE_S = 60, CONNECTION_BYTES = 32768, FIRST_BODY = 65536 };
 enum { STATUS_UNIMPLEMENTED = 12, STATUS_INVALID = 3 }; /* of gRPC, in the body of errors */

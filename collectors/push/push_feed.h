@@ -1,7 +1,7 @@
 /*
  * push_feed - from messages of pushed metrics to samples: which device a message is about, what its
  * names mean, which series a point belongs to. It is used in the process that reads messages of
- * others (agent/daemon/parser_child.c): devices are "d" and a number there.
+ * others (agent/jail/parser_child.c): devices are "d" and a number there.
  *
  * A point is looked up by a keyed hash of its labels, of its metric and of its resource, so that
  * texts are read once for each series. Everything that grows has a bound; what is beyond is
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "collectors/push/otlp_decode.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 struct config;
 struct entities;

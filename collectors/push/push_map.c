@@ -6,18 +6,84 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
-#include "collectors/push/sai_stat.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_push.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
+
+/* ---- sai_stat -------------------------------------------------------------- */
+
+/* sai_stat - looks statistics up in sai.def. */
+
+#define SAI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct {
+	uint32_t number;
+	const char *name, *prefix;
+} sai_types[] = {
+#define SAI_TYPE(number, name, prefix) {number, name, prefix},
+#define SAI_STAT(type, number, kind, name)
+#include "collectors/push/sai.def"
+#undef SAI_TYPE
+#undef SAI_STAT
+};
+
+static const struct sai_stat sai_stats[] = {
+#define SAI_TYPE(number, name, prefix)
+#define SAI_STAT(type, number, kind, name) {type, number, SAI_##kind, name},
+#include "collectors/push/sai.def"
+#undef SAI_TYPE
+#undef SAI_STAT
+};
+
+static int sai_stat_order(const void *left, const void *right)
+{
+	const struct sai_stat *l = left, *r = right;
+	if (l->type != r->type)
+		return (l->type > r->type) - (l->type < r->type);
+	return (l->number > r->number) - (l->number < r->number);
+}
+
+const struct sai_stat *sai_stat_of(uint32_t type, uint32_t number)
+{
+	const struct sai_stat key = {.type = type, .number = number};
+	return bsearch(&key, sai_stats, SAI_COUNT(sai_stats), sizeof(sai_stats[0]), sai_stat_order);
+}
+
+static const char *sai_prefix(uint32_t type)
+{
+	for (size_t i = 0; i < SAI_COUNT(sai_types); i++)
+		if (sai_types[i].number == type)
+			return sai_types[i].prefix;
+	return NULL;
+}
+
+const char *sai_stat_text(char buf[SAI_NAME_MAX], uint32_t type, uint32_t number)
+{
+	const struct sai_stat *stat = sai_stat_of(type, number);
+	if (stat)
+		snprintf(buf, SAI_NAME_MAX, "%s%s", sai_prefix(type), stat->name);
+	else
+		snprintf(buf, SAI_NAME_MAX, "sai_type_%u_stat_%u", type, number);
+	return buf;
+}
+
+const char *sai_type_name(uint32_t type)
+{
+	for (size_t i = 0; i < SAI_COUNT(sai_types); i++)
+		if (sai_types[i].number == type)
+			return sai_types[i].name;
+	return NULL;
+}
+
+/* ---- push_map -------------------------------------------------------------- */
 
 #define EXACT_MOST 9007199254740992.0 /* 2^53: the largest double that has all whole ones below */
 #define WHOLE_MOST 18446744073709549568.0 /* the largest double below 2^64 */

@@ -19,6 +19,42 @@ struct profile_push_value;
 struct profiles;
 struct push_map;
 
+/* ---- sai_stat -------------------------------------------------------------- */
+
+/*
+ * sai_stat - statistics of the switch abstraction interface by number and by name: the table
+ * sai.def. Pure; any thread.
+ */
+
+enum sai_type {
+	SAI_PORT = 1,
+	SAI_QUEUE = 21,
+	SAI_BUFFER_POOL = 24,
+	SAI_INGRESS_PRIORITY_GROUP = 26,
+};
+
+enum { SAI_NAME_MAX = 96 }; /* bytes of a name, the end included */
+
+enum sai_kind { SAI_COUNTER, SAI_LEVEL, SAI_PEAK }; /* sai.def says what they are */
+
+struct sai_stat {
+	uint32_t type, number;
+	enum sai_kind kind;
+	const char *name; /* without the prefix of its type: "PFC_3_RX_PKTS" */
+};
+
+/* sai_stat_of - NULL: the table does not have it. */
+const struct sai_stat *sai_stat_of(uint32_t type, uint32_t number);
+
+/* sai_stat_text - "SAI_PORT_STAT_PFC_3_RX_PKTS" of any number; what the table does not have is
+ * "sai_type_T_stat_S". Returns @buf. */
+const char *sai_stat_text(char buf[SAI_NAME_MAX], uint32_t type, uint32_t number);
+
+/* sai_type_name - "PORT"; NULL: it is none of the table. */
+const char *sai_type_name(uint32_t type);
+
+/* ---- push_map -------------------------------------------------------------- */
+
 enum { PUSH_PORT_MAX = 128, PUSH_NAME_MAX = 160 }; /* bytes, the end included */
 
 struct push_rule {
@@ -65,7 +101,7 @@ bool push_rule_fits(const struct push_rule *rule, const struct push_label *label
  * missing; -ERANGE: the number cannot be; -EINVAL: the port's name cannot be. */
 int push_rule_place(const struct push_rule *rule, const struct push_label *labels, size_t n,
 	struct push_place *ret);
-/* push_rule_value - the value as samples hold it (db/model/sample.h). @ret_flags: SF_ESTIMATED when
+/* push_rule_value - the value as samples hold it (db/model/metric.h). @ret_flags: SF_ESTIMATED when
  * a floating point number is too large to hold every unit. 0; -ENODATA: it means "not there";
  * -ERANGE: no such value can be (negative, not finite, too large). */
 int push_rule_value(const struct push_rule *rule, const struct push_number *number, uint64_t *ret,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
+#include "base/cleanup.h"
+#include "base/map.h"
 #include "config/address.h"
 #include "config/config.h"
 

@@ -1,24 +1,226 @@
-/*
- * replay - reads recorded samples strictly: a case that is half understood would be replayed to
+/* replay - reads recorded samples strictly: a case that is half understood would be replayed to
  * wrong findings, so the first line that is not clear refuses the whole file. Reads the file it is
- * given, and touches nothing else.
- */
+ * given, and touches nothing else. */
 #include "collectors/recorded/replay.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/text_clean.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "collectors/recorded/replay_names.h"
-#include "collectors/recorded/replay_order.h"
-#include "db/model/metric.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/text_clean.h"
+
+#define REPLAY_NAME_MAX 255 /* device, port and text values */
+
+/* ---- replay_order ---------------------------------------------------------- */
+
+/* replay_order - polls (runs of equal time) are sorted one by one, each with the permutation that
+ * sorted the poll before it. */
+
+/* A sample and where in its poll it stood. */
+struct placed {
+	struct sample sample;
+	size_t place;
+};
+
+struct poll_order {
+	size_t *from; /* sorted position -> position in the poll */
+	struct placed *placed;
+	size_t n; /* of the poll that @from was made for */
+	size_t cap;
+};
+
+static int order_of(uint64_t left, uint64_t right)
+{
+	return (left > right) - (left < right);
+}
+
+static int sample_compare(const void *left, const void *right)
+{
+	const struct sample *x = left, *y = right;
+	int c = (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+	if (c == 0)
+		c = order_of(x->entity, y->entity);
+	if (c == 0)
+		c = order_of(x->metric, y->metric);
+	/* the same instant twice: which one stays must not depend on the order of the lines */
+	if (c == 0)
+		c = order_of(x->value, y->value);
+	if (c == 0)
+		c = order_of(x->flags, y->flags);
+	return c;
+}
+
+static bool order_in_time(const struct sample *samples, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (samples[i].t_ns < samples[i - 1].t_ns)
+			return false;
+	return true;
+}
+
+static void poll_room(struct poll_order *order, size_t n)
+{
+	if (n <= order->cap)
+		return;
+	order->cap = 2 * n;
+	order->from = rw_realloc(order->from, order->cap * sizeof(*order->from));
+	order->placed = rw_realloc(order->placed, order->cap * sizeof(*order->placed));
+}
+
+/* False: the order of the poll before does not sort this one. */
+static bool poll_as_before(struct poll_order *order, struct sample *poll, size_t n)
+{
+	if (n != order->n)
+		return false;
+	struct sample *sorted = (struct sample *)order->placed;
+	for (size_t i = 0; i < n; i++) {
+		sorted[i] = poll[order->from[i]];
+		if (i > 0 && sample_compare(&sorted[i - 1], &sorted[i]) > 0)
+			return false;
+	}
+	memcpy(poll, sorted, n * sizeof(*poll));
+	return true;
+}
+
+static void poll_sort(struct poll_order *order, struct sample *poll, size_t n)
+{
+	poll_room(order, n);
+	if (poll_as_before(order, poll, n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		order->placed[i] = (struct placed){.sample = poll[i], .place = i};
+	/* the sample is the first member */
+	qsort(order->placed, n, sizeof(*order->placed), sample_compare);
+	for (size_t i = 0; i < n; i++) {
+		order->from[i] = order->placed[i].place;
+		poll[i] = order->placed[i].sample;
+	}
+	order->n = n;
+}
+
+/*
+ * replay_order - in place, the same result for any order of the lines. A recording is mostly in the
+ * order of time already, and the samples of each poll come in the order of the poll before: then
+ * the work is linear.
+ */
+static void replay_order(struct sample *samples, size_t n)
+{
+	struct poll_order order = {0};
+	if (n < 2)
+		return;
+	if (!order_in_time(samples, n)) {
+		qsort(samples, n, sizeof(*samples), sample_compare);
+		return;
+	}
+	for (size_t begin = 0, end; begin < n; begin = end) {
+		for (end = begin + 1; end < n && samples[end].t_ns == samples[begin].t_ns;)
+			end++;
+		poll_sort(&order, &samples[begin], end - begin);
+	}
+	free(order.from);
+	free(order.placed);
+}
+
+/* ---- replay_names ---------------------------------------------------------- */
+
+/*
+ * replay_names - what the four names of a line (device, port, priority, metric) stand for. A
+ * recording repeats the same lines at every poll, so the names that followed last time are compared
+ * first, and a known line costs one memcmp. One thread.
+ */
+
+#define NO_ROW SIZE_MAX
+
+struct names_row {
+	char *text;
+	size_t n;
+	size_t follow; /* the row of the line that came after this one last time */
+	uint32_t entity;
+	uint16_t metric;
+};
+
+struct replay_names {
+	struct smap *index;
+	struct names_row *v;
+	size_t n, cap;
+	size_t last; /* the row of the previous line */
+};
+
+static struct replay_names *replay_names_new(void)
+{
+	struct replay_names *names = rw_calloc(1, sizeof(*names));
+	names->index = smap_new();
+	names->last = NO_ROW;
+	return names;
+}
+
+static void replay_names_free(struct replay_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		free(names->v[i].text);
+	free(names->v);
+	smap_free(names->index);
+	free(names);
+}
+
+static void names_follow(struct replay_names *names, size_t row)
+{
+	if (names->last != NO_ROW)
+		names->v[names->last].follow = row;
+	names->last = row;
+}
+
+static bool names_row_is(const struct replay_names *names, size_t row, const char *text, size_t n)
+{
+	return row != NO_ROW && names->v[row].n == n && memcmp(names->v[row].text, text, n) == 0;
+}
+
+/* replay_names_find - @text are the four columns with their tabs. False: they were never added. */
+static bool replay_names_find(struct replay_names *names, const char *text, size_t n,
+	uint32_t *ret_entity, uint16_t *ret_metric)
+{
+	size_t row = NO_ROW;
+	if (names->last != NO_ROW)
+		row = names->v[names->last].follow;
+	if (names_row_is(names, row, text, n)) {
+		names->last = row;
+	} else {
+		uint64_t found;
+		if (!smap_get(names->index, text, n, &found))
+			return false;
+		row = (size_t)found;
+		names_follow(names, row);
+	}
+	*ret_entity = names->v[row].entity;
+	*ret_metric = names->v[row].metric;
+	return true;
+}
+
+/* replay_names_add - after a search in vain; @text is copied. */
+static void replay_names_add(
+	struct replay_names *names, const char *text, size_t n, uint32_t entity, uint16_t metric)
+{
+	rw_grow(names->v, names->n, names->cap);
+	char *copy = rw_calloc(n + 1, 1);
+	memcpy(copy, text, n);
+	names->v[names->n] = (struct names_row){
+		.text = copy, .n = n, .follow = NO_ROW, .entity = entity, .metric = metric};
+	smap_put(names->index, text, n, names->n);
+	names_follow(names, names->n++);
+}
+
+/* ---- replay ---------------------------------------------------------------- */
 
 enum column {
 	COL_TIME,
@@ -65,6 +267,7 @@ static bool field_is(const struct tsv_field *field, const char *text)
 {
 	return field->n == strlen(text) && memcmp(field->text, text, field->n) == 0;
 }
+
 static bool field_none(const struct tsv_field *field)
 {
 	return field->n == 0 || field_is(field, "-");

@@ -17,13 +17,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
 #include "db/model/entity.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 struct err;
 
 #define REPLAY_LINE_MAX 4096 /* bytes, without the newline */
-#define REPLAY_NAME_MAX 255 /* device, port and text values */
 
 /*
  * replay_read - read a whole file. Samples are appended to @out sorted by (time, entity, metric),

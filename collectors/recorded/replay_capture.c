@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "collectors/packet/capture_analysis.h"
-#include "collectors/packet/flow_rows.h"
-#include "collectors/packet/pcap_file.h"
-#include "collectors/packet/roce_parse.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "collectors/packet/capture/capture_analysis.h"
+#include "collectors/packet/capture/pcap_file.h"
+#include "collectors/packet/frame/roce_parse.h"
 
 #define YAML_MAX (1u << 20)
 /* Of one case: an hour at 1 s, and so many more for each packet. Two packets that lie days apart

@@ -4,20 +4,417 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "collectors/snmp/snmp_join.h"
-#include "collectors/snmp/snmp_made.h"
-#include "collectors/snmp/snmp_sensor.h"
-#include "collectors/snmp/snmp_sums.h"
-#include "collectors/snmp/snmp_text.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "collectors/snmp/snmp_ports.h"
+#include "collectors/snmp/snmp_rows.h"
 #include "collectors/target/counter_check.h"
+#include "config/profile/profile.h"
 #include "db/model/metric.h"
+
+/* ---- snmp_sums ------------------------------------------------------------- */
+
+/* snmp_sums - finds or begins the sum of one metric of one entity. */
+
+struct snmp_sums *snmp_sums_new(void)
+{
+	struct snmp_sums *sums = rw_calloc(1, sizeof(*sums));
+	sums->at = map_new();
+	return sums;
+}
+
+void snmp_sums_free(void *sums)
+{
+	struct snmp_sums *s = sums;
+	if (!s)
+		return;
+	map_free(s->at);
+	free(s->v);
+	free(s->samples.v);
+	free(s);
+}
+
+void snmp_sums_begin(struct snmp_sums *sums)
+{
+	sums->n = 0;
+	map_clear(sums->at);
+}
+
+uint64_t snmp_sums_key(uint32_t entity, int metric)
+{
+	return (uint64_t)entity << 16 | (uint16_t)metric;
+}
+
+struct snmp_sum *snmp_sums_get(
+	struct snmp_sums *sums, bool join_rows, uint32_t entity, int metric, size_t from)
+{
+	uint64_t at;
+	if (join_rows) {
+		if (map_get(sums->at, snmp_sums_key(entity, metric), &at))
+			return &sums->v[at];
+		map_put(sums->at, snmp_sums_key(entity, metric), sums->n);
+	} else {
+		for (size_t i = from; i < sums->n; i++)
+			if (sums->v[i].entity == entity && sums->v[i].metric == metric)
+				return &sums->v[i];
+	}
+	rw_grow(sums->v, sums->n, sums->cap);
+	sums->v[sums->n] = (struct snmp_sum){.entity = entity, .metric = metric};
+	return &sums->v[sums->n++];
+}
+
+/* ---- snmp_sensor ----------------------------------------------------------- */
+
+/* snmp_sensor - reads the five columns of a sensor as one number. */
+
+/* RFC 3433 section 2: EntitySensorDataType, EntitySensorDataScale, EntitySensorPrecision,
+ * EntitySensorValue, EntitySensorStatus. CISCO-ENTITY-SENSOR-MIB has the same columns and numbers,
+ * and dBm (14) as a further SensorDataType */
+enum {
+	TYPE_WATTS = 6,
+	TYPE_CELSIUS = 8,
+	TYPE_DBM = 14,
+	SCALE_UNITS = 9,
+	SCALE_LAST = 17,
+	STATUS_OK = 1
+};
+#define VALUE_RANGE 1000000000 /* at either end: over- or underflow, not a value */
+
+static bool snmp_sensor_number(
+	const struct snmp_value *cell, int64_t min, int64_t max, int64_t *ret)
+{
+	if (!cell || !snmp_type_is_number(cell->type) || (int64_t)cell->u < min ||
+		(int64_t)cell->u > max)
+		return false;
+	*ret = (int64_t)cell->u;
+	return true;
+}
+
+/* sensor_read - in base units, and the weight of its last digit. */
+static int sensor_read(
+	const struct snmp_sensor *sensor, int64_t type, double *ret, double *ret_digit)
+{
+	int64_t is, scale, precision, status, value;
+	if (!snmp_sensor_number(sensor->type, 1, INT32_MAX, &is) ||
+		!snmp_sensor_number(sensor->scale, 1, SCALE_LAST, &scale) ||
+		!snmp_sensor_number(sensor->precision, -8, 9, &precision) ||
+		!snmp_sensor_number(sensor->status, STATUS_OK, STATUS_OK, &status) ||
+		!snmp_sensor_number(sensor->value, 1 - VALUE_RANGE, VALUE_RANGE - 1, &value))
+		return -ENODATA;
+	if (is != type)
+		return -EPROTOTYPE;
+	*ret_digit = pow(10, (double)(3 * (scale - SCALE_UNITS) - precision));
+	*ret = (double)value * *ret_digit;
+	return 0;
+}
+
+int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bound)
+{
+	double watts, digit;
+	*ret_bound = false;
+	int rc = sensor_read(sensor, TYPE_DBM, ret, &digit);
+	if (rc != -EPROTOTYPE)
+		return rc;
+	rc = sensor_read(sensor, TYPE_WATTS, &watts, &digit);
+	if (rc < 0)
+		return rc;
+	if (watts < 0)
+		return -ENODATA;
+	*ret_bound = watts == 0;
+	if (*ret_bound)
+		watts = digit / 2;
+	*ret = 10 * log10(watts * 1000);
+	return 0;
+}
+
+int snmp_sensor_celsius(const struct snmp_sensor *sensor, double *ret)
+{
+	double digit;
+	return sensor_read(sensor, TYPE_CELSIUS, ret, &digit);
+}
+
+/* ---- snmp_join ------------------------------------------------------------- */
+
+/*
+ * snmp_join - pure: which port a row is about, in a table whose index does not say it. A column
+ * names the port, or the row that contains this row does (profile.h: "port").
+ */
+
+#define NAME_WORDS_MAX 3 /* "fortyGigE 1/50" has two */
+#define AROUND_MAX 8 /* rows one inside of the other: a sensor, a transceiver, a port ... */
+
+/* snmp_join_text - the text of row @row that may name a port, cleaned; "" when it has none. */
+static const char *snmp_join_text(const struct profile_table *table, const struct snmp_rows *rows,
+	size_t row, char buf[SNMP_NAME_MAX])
+{
+	const struct snmp_value *cell = snmp_rows_value(rows, row, (size_t)table->port_column);
+	const uint8_t *bytes = NULL;
+	size_t n;
+	*buf = '\0';
+	if (cell)
+		bytes = snmp_rows_bytes(rows, cell, &n);
+	if (bytes)
+		snmp_text_clean(buf, SNMP_NAME_MAX, bytes, n);
+	return buf;
+}
+
+/* Do the characters from @from to @to of @text fit the first @n characters of @pattern? */
+static bool join_fits(const char *pattern, size_t n, const char *text, size_t from, size_t to)
+{
+	char glob[SNMP_NAME_MAX], part[SNMP_NAME_MAX];
+	if (n >= sizeof(glob) || to - from >= sizeof(part))
+		return false;
+	memcpy(glob, pattern, n);
+	glob[n] = '\0';
+	memcpy(part, text + from, to - from);
+	part[to - from] = '\0';
+	return str_glob(glob, part);
+}
+
+/* The name between @from and @to, when the text around it fits. */
+static struct snmp_port_entry *join_between(const struct snmp_ports *ports, const char *pattern,
+	const char *text, size_t from, size_t to)
+{
+	const char *at = strstr(pattern, PROFILE_PORT_WORD);
+	const char *behind = at + strlen(PROFILE_PORT_WORD);
+	char name[SNMP_NAME_MAX];
+	if (to - from >= sizeof(name))
+		return NULL;
+	memcpy(name, text + from, to - from);
+	name[to - from] = '\0';
+	struct snmp_port_entry *port = snmp_ports_named(ports, name);
+	/* "Lane 1" is not about a port that is called 1 */
+	if (at > pattern && *behind && strspn(name, "0123456789") == strlen(name))
+		return NULL;
+	if (!port || !join_fits(pattern, (size_t)(at - pattern), text, 0, from) ||
+		!join_fits(behind, strlen(behind), text, to, strlen(text)))
+		return NULL;
+	return port;
+}
+
+/* snmp_join_named - the port that @text names after @pattern, such as "DOM * Sensor for {port}":
+ * the longest name that fits; NULL when there is none. */
+static struct snmp_port_entry *snmp_join_named(
+	const struct snmp_ports *ports, const char *pattern, const char *text)
+{
+	struct snmp_port_entry *best = NULL;
+	const size_t n = strlen(text);
+	const char *at = strstr(pattern, PROFILE_PORT_WORD);
+	const bool at_begin = at == pattern, at_end = at[strlen(PROFILE_PORT_WORD)] == '\0';
+	size_t longest = 0;
+	if (at_begin && at_end)
+		return snmp_ports_named(ports, text);
+	/* a name begins and ends where a word does; a few words may be one name */
+	for (size_t from = 0; from < n; from++) {
+		if (from > 0 && (at_begin || text[from - 1] != ' '))
+			continue;
+		size_t words = 0;
+		for (size_t to = from + 1; to <= n && words < NAME_WORDS_MAX; to++) {
+			if (to < n && text[to] != ' ')
+				continue;
+			words++;
+			if ((to < n && at_end) || to - from <= longest)
+				continue;
+			struct snmp_port_entry *port = join_between(ports, pattern, text, from, to);
+			if (!port)
+				continue;
+			best = port;
+			longest = to - from;
+		}
+	}
+	return best;
+}
+
+/* The row that contains @row; false at the outermost one. */
+static bool join_around(
+	const struct profile_table *table, const struct snmp_rows *rows, size_t row, size_t *ret)
+{
+	if (table->parent_column < 0)
+		return false;
+	const struct snmp_value *cell = snmp_rows_value(rows, row, (size_t)table->parent_column);
+	if (!cell || !snmp_type_is_number(cell->type) || cell->u == 0 || cell->u > UINT32_MAX)
+		return false;
+	const uint32_t index = (uint32_t)cell->u;
+	return snmp_rows_find(rows, (struct snmp_oid){&index, 1}, ret);
+}
+
+/* snmp_join_port - the port of row @row by its text, or by that of a row around it; NULL when none
+ * of them names a port of this device. */
+static struct snmp_port_entry *snmp_join_port(const struct snmp_ports *ports,
+	const struct profile_table *table, const struct snmp_rows *rows, size_t row)
+{
+	char buf[SNMP_NAME_MAX];
+	for (int i = 0; i < AROUND_MAX; i++) {
+		const char *text = snmp_join_text(table, rows, row, buf);
+		struct snmp_port_entry *port = snmp_join_named(ports, table->port_text, text);
+		if (!port && i > 0)
+			port = snmp_ports_named(ports, text);
+		if (port)
+			return port;
+		if (!join_around(table, rows, row, &row))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* ---- snmp_made ------------------------------------------------------------- */
+
+/*
+ * snmp_made - pure: what a device's counters were made of in their last reading, and how far each
+ * is checked against what is possible. 12 bytes a counter: a large fabric has millions. Polls bring
+ * the same counters in the same order, so the one behind the last is tried first; an index is made
+ * only when that fails, and lives until the next poll.
+ */
+
+struct made_entry {
+	uint32_t entity;
+	uint16_t metric;
+	uint16_t parts; /* position + 1 in .parts; 0: not read yet */
+	uint32_t check; /* position + 1 in .checks; 0: none */
+};
+
+struct snmp_made {
+	struct made_entry *v;
+	uint32_t n, cap;
+	uint32_t next; /* behind the one found last */
+	uint32_t *slots; /* positions + 1 in .v, by hash; NULL: no index */
+	uint32_t n_slots; /* a power of two, more than 2 n */
+	uint64_t *parts; /* each set of parts once: profiles have few */
+	size_t n_parts, cap_parts;
+	struct counter_check *checks;
+	uint32_t n_checks, cap_checks;
+};
+
+#define PARTS_MOST UINT16_MAX
+
+static struct snmp_made *snmp_made_new(void)
+{
+	return rw_calloc(1, sizeof(struct snmp_made));
+}
+
+/* NULL is fine */
+static void snmp_made_free(struct snmp_made *made)
+{
+	if (!made)
+		return;
+	free(made->v);
+	free(made->slots);
+	free(made->parts);
+	free(made->checks);
+	free(made);
+}
+
+static void made_drop_index(struct snmp_made *made)
+{
+	free(made->slots);
+	made->slots = NULL;
+	made->n_slots = 0;
+}
+
+/* a new poll */
+static void snmp_made_begin(struct snmp_made *made)
+{
+	made->next = 0;
+	made_drop_index(made);
+}
+
+static bool made_is(const struct made_entry *entry, uint32_t entity, int metric)
+{
+	return entry->entity == entity && entry->metric == metric;
+}
+
+static uint32_t *made_slot(const struct snmp_made *made, uint32_t entity, int metric)
+{
+	const uint32_t mask = made->n_slots - 1;
+	uint32_t i = (uint32_t)hash_u64(snmp_sums_key(entity, metric)) & mask;
+	while (made->slots[i] && !made_is(&made->v[made->slots[i] - 1], entity, metric))
+		i = (i + 1) & mask;
+	return &made->slots[i];
+}
+
+static void made_index(struct snmp_made *made)
+{
+	if (made->slots && made->n * 2 + 2 <= made->n_slots)
+		return;
+	made_drop_index(made);
+	made->n_slots = 64;
+	while (made->n_slots < made->n * 4)
+		made->n_slots *= 2;
+	made->slots = rw_calloc(made->n_slots, sizeof(*made->slots));
+	for (uint32_t i = 0; i < made->n; i++)
+		*made_slot(made, made->v[i].entity, made->v[i].metric) = i + 1;
+}
+
+/* snmp_made_number - of one metric of one entity; a new one has no parts. Valid for the life of
+ * @made. */
+static uint32_t snmp_made_number(struct snmp_made *made, uint32_t entity, int metric)
+{
+	if (made->next < made->n && made_is(&made->v[made->next], entity, metric))
+		return made->next++;
+	made_index(made);
+	uint32_t *slot = made_slot(made, entity, metric);
+	if (*slot == 0) {
+		if (made->n == made->cap) {
+			made->cap += made->cap / 8 + 32;
+			made->v = rw_realloc(made->v, made->cap * sizeof(*made->v));
+		}
+		made->v[made->n++] =
+			(struct made_entry){.entity = entity, .metric = (uint16_t)metric};
+		*slot = made->n;
+	}
+	made->next = *slot;
+	return *slot - 1;
+}
+
+static uint16_t made_parts(struct snmp_made *made, uint64_t parts)
+{
+	for (size_t i = 0; i < made->n_parts; i++)
+		if (made->parts[i] == parts)
+			return (uint16_t)(i + 1);
+	if (made->n_parts >= PARTS_MOST)
+		return 0; /* more than profiles can have: as if it were read for the first time */
+	rw_grow(made->parts, made->n_parts, made->cap_parts);
+	made->parts[made->n_parts++] = parts;
+	return (uint16_t)made->n_parts;
+}
+
+/* snmp_made_changed - were the parts others in its last reading? @parts are remembered. */
+static bool snmp_made_changed(struct snmp_made *made, uint32_t number, uint64_t parts)
+{
+	struct made_entry *entry = &made->v[number];
+	if (entry->parts && made->parts[entry->parts - 1] == parts)
+		return false;
+	const bool known = entry->parts != 0;
+	entry->parts = made_parts(made, parts);
+	return known;
+}
+
+/* snmp_made_check - lent until the next call; zeroed at first. */
+static struct counter_check *snmp_made_check(struct snmp_made *made, uint32_t number)
+{
+	struct made_entry *entry = &made->v[number];
+	if (!entry->check) {
+		if (made->n_checks == made->cap_checks) {
+			made->cap_checks += made->cap_checks / 8 + 16;
+			made->checks =
+				rw_realloc(made->checks, made->cap_checks * sizeof(*made->checks));
+		}
+		made->checks[made->n_checks++] = (struct counter_check){0};
+		entry->check = made->n_checks;
+	}
+	return &made->checks[entry->check - 1];
+}
+
+/* ---- snmp_decode ----------------------------------------------------------- */
 
 #define CELL_MAX_BYTES 65536
 /* agents say 10 Mb/s of ports without a line: loopback, bridges, tunnels */

@@ -7,15 +7,80 @@
 #define RW_COLLECTORS_SNMP_DECODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
 #include "collectors/snmp/snmp_ports.h"
 #include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
+struct map;
 struct snmp_decoder;
+struct snmp_port_entry;
 struct snmp_sums;
+
+/* ---- snmp_sums ------------------------------------------------------------- */
+
+/*
+ * snmp_sums - pure: the metrics of one table while its rows are read. Several columns, and in some
+ * tables several rows, add up to one metric of one entity. A scratch: it is in use only while one
+ * table is decoded, and all targets share one (a thousand devices need not keep one each).
+ */
+
+struct snmp_sum { /* one metric of one entity */
+	uint32_t entity;
+	int metric;
+	const struct snmp_port_entry *port; /* NULL = of the device */
+	uint64_t sum;
+	double fsum;
+	uint64_t mask; /* which values of the profile contributed */
+	unsigned needed; /* how many contributors a difference needs; 0 = any */
+	bool wrap32, fallback, estimated;
+};
+
+struct snmp_sums {
+	struct snmp_sum *v;
+	size_t n, cap;
+	struct map *at; /* (entity, metric) -> position in v, for tables that add rows up */
+	struct sample_list samples; /* of the poll that is decoded */
+};
+
+struct snmp_sums *snmp_sums_new(void);
+void snmp_sums_free(void *sums); /* a struct snmp_sums; NULL is fine */
+void snmp_sums_begin(struct snmp_sums *sums); /* a new table: forget all */
+
+/* snmp_sums_key - of the maps that remember something of one metric of one entity. */
+uint64_t snmp_sums_key(uint32_t entity, int metric);
+/* snmp_sums_get - the sum of this metric of this entity, new if there is none. @join_rows: rows add
+ * up; else only sums from position @from on, those of the current row, are looked at. Lent until
+ * the next call. */
+struct snmp_sum *snmp_sums_get(
+	struct snmp_sums *sums, bool join_rows, uint32_t entity, int metric, size_t from);
+
+/* ---- snmp_sensor ----------------------------------------------------------- */
+
+/*
+ * snmp_sensor - pure: one row of entPhySensorTable (RFC 3433) as a number. The value is an integer;
+ * scale says thousands (9 = units, 8 = milli, ...), precision how many of its digits are behind the
+ * point.
+ */
+
+struct snmp_sensor { /* cells of one row, NULL = absent */
+	const struct snmp_value *type, *scale, *precision, *status, *value;
+};
+
+/*
+ * snmp_sensor_dbm - watts(6) as dBm: 10 log10(P / 1 mW); dBm(14) of Cisco as it is. @ret_bound: the
+ * sensor read 0, which has no logarithm: half of its last digit stands for it, the most that rounds
+ * to 0. snmp_sensor_celsius - celsius(8). 0; -ENODATA (not there, not operational, out of the
+ * sensor's range), -EPROTOTYPE (measures something else).
+ */
+int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bound);
+int snmp_sensor_celsius(const struct snmp_sensor *sensor, double *ret);
+
+/* ---- snmp_decode ----------------------------------------------------------- */
 
 /* @entities, @profile and the scratch @sums are lent for its life; @device is copied. Decoders of
  * one thread may share @sums. */

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "agent/base/bytes.h"
+#include "base/bytes.h"
 
 enum { BER_INTEGER = 0x02, BER_STRING = 0x04, BER_SEQUENCE = 0x30 };
 

@@ -2,27 +2,435 @@
  * this file. */
 #include "collectors/snmp/snmp_io.h"
 
-#include <net-snmp/net-snmp-config.h>
-#include <net-snmp/net-snmp-includes.h>
-#include <net-snmp/library/large_fd_set.h>
-
 #include <assert.h>
 #include <errno.h>
+#include <net-snmp/library/large_fd_set.h>
+#include <net-snmp/net-snmp-config.h>
+#include <net-snmp/net-snmp-includes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/locked.h"
-#include "agent/base/loop.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/locked.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/map.h"
+#include "base/process.h"
+#include "base/str.h"
 #include "collectors/snmp/snmp_engine.h"
-#include "collectors/snmp/snmp_key.h"
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_message.h"
-#include "collectors/snmp/snmp_socket.h"
 #include "collectors/target/reason.h"
+#include "config/snmp_security.h"
+
+/* ---- snmp_key -------------------------------------------------------------- */
+
+/*
+ * snmp_key - SNMPv3 passwords made into keys (RFC 3414 A.2: a megabyte is hashed), on a pool
+ * thread, once for all agents a password is used with. Two users of one password share the work;
+ * the password is wiped when the key is there. Loop thread only.
+ */
+
+/* .done is called each time a key got ready, whichever it was: ask again, and wait again */
+struct snmp_key_waiter {
+	void (*done)(void *arg);
+	void *arg;
+	struct snmp_key_waiter *next;
+	bool waiting;
+};
+
+struct snmp_key {
+	struct snmp_key *next;
+	enum snmp_auth auth; /* the hash */
+	char *password; /* wiped when the key is there */
+	uint64_t fingerprint;
+	bool busy, ready;
+	struct snmp_ku ku;
+	int rc;
+	unsigned refs; /* those who got it, and the work under way */
+};
+
+static struct snmp_key *keys;
+static struct snmp_key_waiter *waiters;
+static struct snmp_key_waiter *woken; /* those whose .done is called just now */
+
+static void password_wipe(struct snmp_key *key)
+{
+	locked_freep(&key->password);
+}
+
+/* NULL is fine */
+static void snmp_key_put(struct snmp_key *key)
+{
+	if (!key || --key->refs > 0)
+		return;
+	for (struct snmp_key **p = &keys; *p; p = &(*p)->next)
+		if (*p == key) {
+			*p = key->next;
+			break;
+		}
+	password_wipe(key);
+	locked_free(key);
+}
+
+/* snmp_key_get - never NULL; @password is copied. Nothing is computed yet. */
+static struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
+{
+	/* the same password must not have the same fingerprint in every run */
+	static uint64_t seed;
+	if (!seed)
+		seed = (uint64_t)wall_now().ns | 1;
+	uint64_t fingerprint = hash_bytes(password, strlen(password), seed);
+	for (struct snmp_key *k = keys; k; k = k->next)
+		if (k->auth == auth && k->fingerprint == fingerprint && k->rc == 0) {
+			k->refs++;
+			return k;
+		}
+	struct snmp_key *k = locked_new(sizeof(*k));
+	*k = (struct snmp_key){.next = keys,
+		.auth = auth,
+		.password = locked_dup(password),
+		.fingerprint = fingerprint,
+		.refs = 1};
+	keys = k;
+	return k;
+}
+
+static void key_work(void *arg)
+{
+	struct snmp_key *k = arg;
+	k->rc = snmp_ku_make(k->auth, k->password, &k->ku);
+}
+
+static void snmp_key_done(void *arg)
+{
+	struct snmp_key *k = arg;
+	k->busy = false;
+	k->ready = true;
+	password_wipe(k);
+	/* From the head, one at a time: a waiter may free itself or another one. A waiter whose key
+	 * is another one waits again. */
+	woken = waiters;
+	waiters = NULL;
+	while (woken) {
+		struct snmp_key_waiter *w = woken;
+		woken = w->next;
+		w->waiting = false;
+		w->done(w->arg);
+	}
+	snmp_key_put(k);
+}
+
+/* snmp_key_ready - true when there is nothing to wait for (or no key: NULL); else the work is under
+ * way. */
+static bool snmp_key_ready(struct snmp_key *key, struct loop *loop)
+{
+	if (!key || key->ready)
+		return true;
+	if (!key->busy) {
+		key->busy = true;
+		key->refs++;
+		if (loop_work(loop, key_work, snmp_key_done, key) < 0) {
+			key->busy = false;
+			key->refs--;
+			key->rc = -EAGAIN;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* snmp_key_value - of a ready key, lent; NULL for no key, and when it could not be made: then
+ * snmp_key_error() is not 0. */
+static const struct snmp_ku *snmp_key_value(const struct snmp_key *key)
+{
+	if (key && key->ready && key->rc == 0)
+		return &key->ku;
+	return NULL;
+}
+
+static int snmp_key_error(const struct snmp_key *key)
+{
+	if (key)
+		return key->rc;
+	return 0;
+}
+
+static void snmp_key_wait(struct snmp_key_waiter *waiter)
+{
+	waiter->waiting = true;
+	waiter->next = waiters;
+	waiters = waiter;
+}
+
+/* fine when it does not wait */
+static void snmp_key_leave(struct snmp_key_waiter *waiter)
+{
+	struct snmp_key_waiter **const lists[] = {&waiters, &woken};
+	for (size_t i = 0; waiter->waiting && i < rw_countof(lists); i++)
+		for (struct snmp_key_waiter **p = lists[i]; *p; p = &(*p)->next)
+			if (*p == waiter) {
+				*p = waiter->next;
+				break;
+			}
+	waiter->waiting = false;
+}
+
+/* ---- snmp_socket ----------------------------------------------------------- */
+
+/*
+ * snmp_socket - a connected UDP socket to one agent: a connected one hears "port unreachable".
+ * Bound to a source address and made in a network namespace where asked; names are resolved on a
+ * pool thread. The socket outlives its connections: another namespace cannot be entered again once
+ * rights were given up. Loop thread only.
+ */
+
+/* @ready reports how a connect that returned -EINPROGRESS ended: 0, or negative errno with a
+ * sentence. */
+typedef void snmp_socket_ready_fn(void *arg, int rc, const char *why);
+struct snmp_socket_options { /* strings are copied */
+	const char *host;
+	uint16_t port;
+	const char *source; /* numeric address of this machine; NULL = any */
+	const char *netns; /* name under /run/netns, or a path; NULL = ours */
+};
+
+enum { FAMILY_V4, FAMILY_V6, FAMILIES };
+static const int families[FAMILIES] = {AF_INET, AF_INET6};
+
+/* one name resolution on the pool; outlives the socket if that is freed meanwhile */
+struct socket_resolve {
+	struct snmp_socket *socket; /* NULL: it was freed meanwhile */
+	char *host;
+	uint16_t port;
+	int family; /* wanted */
+	struct sockaddr_storage addr;
+	socklen_t n_addr;
+	int rc; /* of getaddrinfo */
+};
+
+struct snmp_socket {
+	struct loop *loop;
+	snmp_socket_ready_fn *ready;
+	void *arg;
+	char *host, *netns;
+	uint16_t port;
+	struct sockaddr_storage source;
+	socklen_t n_source; /* 0 = any */
+	int fds[FAMILIES]; /* -1 = not made */
+	int fd; /* the connected one, or -1 */
+	struct socket_resolve *resolving;
+	char peer[NI_MAXHOST + 16];
+};
+
+static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e)
+{
+	if (snmp_socket->fds[which] >= 0)
+		return 0;
+	int fd = socket(families[which], SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return reason_err(e, -errno, SNMP_SOCKET, strerror(errno));
+	if (snmp_socket->n_source && snmp_socket->source.ss_family == families[which] &&
+		bind(fd, (struct sockaddr *)&snmp_socket->source, snmp_socket->n_source) < 0) {
+		int rc = -errno;
+		close(fd);
+		return reason_err(e, rc, SNMP_SOURCE, strerror(-rc),
+			str_if(snmp_socket->netns, " in that network namespace"));
+	}
+	snmp_socket->fds[which] = fd;
+	return 0;
+}
+
+/* In another namespace both families are opened now: the right to enter it is given up later. */
+static int sockets_make_in_netns(struct snmp_socket *socket, struct err *e)
+{
+	int back;
+	struct err why = {0};
+	int rc = netns_enter(socket->netns, &back, &why);
+	if (rc < 0)
+		return reason_err(e, rc, SNMP_NETNS, why.text);
+	for (int i = 0; i < FAMILIES && rc == 0; i++)
+		if (!socket->n_source || socket->source.ss_family == families[i])
+			rc = socket_make(socket, i, e);
+	if (rc == -EAFNOSUPPORT && socket->fds[FAMILY_V4] >= 0)
+		rc = 0; /* no IPv6 there */
+	netns_leave(back);
+	return rc;
+}
+
+static int snmp_socket_connected(
+	struct snmp_socket *socket, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
+{
+	int which = FAMILY_V4;
+	if (addr->ss_family == AF_INET6)
+		which = FAMILY_V6;
+	if (socket->n_source && socket->source.ss_family != addr->ss_family)
+		return reason_err(e, -EINVAL, SNMP_SOURCE_FAMILY);
+	int rc = socket_make(socket, which, e);
+	if (rc < 0)
+		return rc;
+	if (connect(socket->fds[which], (const struct sockaddr *)addr, n) < 0)
+		return reason_err(e, -errno, SNMP_REACH, socket->host, strerror(errno));
+	socket->fd = socket->fds[which];
+	int error;
+	socklen_t n_error = sizeof(error);
+	/* forget an error of the connection before */
+	getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &n_error);
+
+	char host[NI_MAXHOST] = "?";
+	getnameinfo((const struct sockaddr *)addr, n, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
+	snprintf(socket->peer, sizeof(socket->peer), which == FAMILY_V6 ? "[%s]:%u" : "%s:%u", host,
+		socket->port);
+	return 0;
+}
+
+/* The first address of @host, of @family (AF_UNSPEC: any) where it has one: a name often has both,
+ * and which comes first is the system's matter. */
+static int snmp_socket_lookup(const char *host, uint16_t port, int family, int flags,
+	struct sockaddr_storage *ret, socklen_t *ret_n)
+{
+	char service[8];
+	snprintf(service, sizeof(service), "%u", port);
+	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = flags | AI_NUMERICSERV},
+			*list = NULL;
+	int rc = getaddrinfo(host, service, &hints, &list);
+	if (rc != 0)
+		return rc;
+	const struct addrinfo *found = list;
+	while (found && family != AF_UNSPEC && found->ai_family != family)
+		found = found->ai_next;
+	if (!found)
+		found = list;
+	memcpy(ret, found->ai_addr, found->ai_addrlen);
+	*ret_n = found->ai_addrlen;
+	freeaddrinfo(list);
+	return 0;
+}
+
+static void resolve_work(void *arg)
+{
+	struct socket_resolve *r = arg;
+	r->rc = snmp_socket_lookup(r->host, r->port, r->family, 0, &r->addr, &r->n_addr);
+}
+
+static void resolve_done(void *arg)
+{
+	struct socket_resolve *r = arg;
+	struct snmp_socket *s = r->socket;
+	if (s) {
+		struct err e = {0};
+		s->resolving = NULL;
+		int rc;
+		if (r->rc)
+			rc = reason_err(
+				&e, -EHOSTUNREACH, SNMP_RESOLVE, r->host, gai_strerror(r->rc));
+		else
+			rc = snmp_socket_connected(s, &r->addr, r->n_addr, &e);
+		s->ready(s->arg, rc, e.text); /* may free the socket */
+	}
+	free(r->host);
+	free(r);
+}
+
+/* snmp_socket_connect - (again) to the address the host has now. 0, -EINPROGRESS (@ready follows),
+ * or negative errno with @e. */
+static int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
+{
+	struct sockaddr_storage addr;
+	socklen_t n;
+	socket->fd = -1;
+	if (socket->resolving)
+		return -EINPROGRESS;
+	if (snmp_socket_lookup(socket->host, socket->port, AF_UNSPEC, AI_NUMERICHOST, &addr, &n) ==
+		0)
+		return snmp_socket_connected(socket, &addr, n, e);
+	struct socket_resolve *r = rw_calloc(1, sizeof(*r));
+	*r = (struct socket_resolve){.socket = socket,
+		.host = rw_strdup(socket->host),
+		.port = socket->port,
+		.family = AF_UNSPEC};
+	if (socket->n_source)
+		r->family = socket->source.ss_family;
+	int rc = loop_work(socket->loop, resolve_work, resolve_done, r);
+	if (rc < 0) {
+		free(r->host);
+		free(r);
+		return reason_err(e, rc, SNMP_RESOLVE, socket->host, "no worker thread");
+	}
+	socket->resolving = r;
+	return -EINPROGRESS;
+}
+
+static void snmp_socket_free(struct snmp_socket *socket);
+
+/* 0, or negative errno with @e (bad source address, no such namespace, no right to enter it). */
+static int snmp_socket_new(struct loop *loop, const struct snmp_socket_options *options,
+	snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret, struct err *e)
+{
+	const char *source = options->source, *netns = options->netns;
+	struct snmp_socket *s = rw_calloc(1, sizeof(*s));
+	*s = (struct snmp_socket){.loop = loop,
+		.ready = ready,
+		.arg = arg,
+		.host = rw_strdup(options->host),
+		.port = options->port,
+		.fds = {-1, -1},
+		.fd = -1};
+	if (netns)
+		s->netns = rw_strdup(netns);
+	snprintf(s->peer, sizeof(s->peer), "%s", options->host);
+	int rc = 0;
+	if (source &&
+		snmp_socket_lookup(
+			source, 0, AF_UNSPEC, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
+		rc = reason_err(e, -EINVAL, SNMP_SOURCE_WORD, source);
+	if (rc == 0 && netns)
+		rc = sockets_make_in_netns(s, e);
+	if (rc < 0) {
+		snmp_socket_free(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* NULL is fine */
+static void snmp_socket_free(struct snmp_socket *socket)
+{
+	if (!socket)
+		return;
+	if (socket->resolving)
+		socket->resolving->socket = NULL;
+	for (int i = 0; i < FAMILIES; i++)
+		if (socket->fds[i] >= 0)
+			close(socket->fds[i]);
+	free(socket->host);
+	free(socket->netns);
+	free(socket);
+}
+
+/* -1 = not connected */
+static int snmp_socket_fd(const struct snmp_socket *socket)
+{
+	return socket->fd;
+}
+
+/* "192.0.2.1:161"; the host before it is known */
+static const char *snmp_socket_peer(const struct snmp_socket *socket)
+{
+	return socket->peer;
+}
+
+/* ---- snmp_io --------------------------------------------------------------- */
 
 /* The library compares with a strict "expired before now": asking a little later saves a second
  * round. */

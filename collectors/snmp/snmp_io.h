@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
 #include "collectors/snmp/snmp_oid.h"
 #include "config/snmp_security.h"
 

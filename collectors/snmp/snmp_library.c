@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 /* ---- varbinds ------------------------------------------------------------ */
 

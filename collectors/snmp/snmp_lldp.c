@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "collectors/snmp/snmp_text.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 
 #define TEXT_MAX 256

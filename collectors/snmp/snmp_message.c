@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
 
 enum ber {
 	BER_INTEGER = 0x02,

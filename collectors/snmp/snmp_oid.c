@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 static const char *const type_names[] = {
 	[SNMP_NONE] = "absent",

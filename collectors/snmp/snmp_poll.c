@@ -14,16 +14,257 @@
  * One request is in flight at a time. Nothing blocks; every wait has a timer; a poll that passes
  * its deadline is dropped.
  */
-#include "collectors/snmp/snmp_target.h"
-
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
-#include "collectors/snmp/snmp_sums.h"
-#include "collectors/snmp/snmp_text.h"
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "collectors/snmp/snmp_decode.h"
+#include "collectors/snmp/snmp_rows.h"
+#include "collectors/snmp/snmp_target.h"
+
+/* ---- snmp_walk ------------------------------------------------------------- */
+
+/* snmp_walk - tables that are read in pieces, tables that stand in for others, and rows that belong
+ * to no port. */
+
+int64_t snmp_walk_deadline_ns(const struct snmp_target *target)
+{
+	const struct config_snmp *s = target->machine.device->snmp;
+	if (s->deadline_ns)
+		return s->deadline_ns;
+	return s->interval_ns + s->timeout_ns * (s->retries + 1);
+}
+
+bool snmp_walk_late(const struct snmp_target *target)
+{
+	const struct config_snmp *s = target->machine.device->snmp;
+	const int64_t spent_ns = loop_now(target->machine.loop).ns - target->poll_began.ns;
+	int64_t may_ns = target_interval_ns(&target->machine) / 2;
+	/* the first poll reads all it can: there is no earlier value to fall back on */
+	const int64_t first_ns = snmp_walk_deadline_ns(target) - s->timeout_ns * (s->retries + 1);
+	if (target->machine.state.polls == 0 && first_ns > may_ns)
+		may_ns = first_ns;
+	return spent_ns > may_ns;
+}
+
+bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *walk)
+{
+	for (size_t i = 0; walk->table->unless && &target->walks[i] < walk; i++)
+		if (str_eq(target->walks[i].table->name, walk->table->unless))
+			return snmp_rows_had(target->walks[i].rows) > 0;
+	return false;
+}
+
+void snmp_walk_leave(struct snmp_target *target)
+{
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].table->cadence != CADENCE_BACKGROUND)
+			snmp_rows_leave(target->walks[i].rows);
+}
+
+void snmp_walk_end(struct walk *walk)
+{
+	walk->done = true;
+	walk->whole = walk->under_way;
+	walk->under_way = false;
+}
+
+void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk)
+{
+	walk->whole = false;
+	walk->due = walk->due || target->slow;
+	if (target->restarted && walk->under_way)
+		walk->due = true; /* what was read is of the time before */
+	if (walk->due && (target->restarted || !walk->under_way)) {
+		memset(walk->want, true, walk->table->n_columns * sizeof(*walk->want));
+		walk->n_want = walk->table->n_columns;
+		snmp_rows_begin(walk->rows, walk->want);
+		walk->under_way = true;
+		walk->due = false;
+	}
+	walk->done = !walk->under_way;
+}
+
+void snmp_walk_drop_background(struct snmp_target *target)
+{
+	/* while one is read, "unless" may still ask for the rows of another */
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].under_way)
+			return;
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].table->cadence == CADENCE_BACKGROUND)
+			snmp_rows_drop(target->walks[i].rows);
+}
+
+void snmp_walk_strangers(struct snmp_target *target)
+{
+	const struct snmp_decode_stats *stats = snmp_decode_stats(target->decoder);
+	const uint64_t fresh = stats->strangers - target->strangers_before;
+	target->strangers_before = stats->strangers;
+	if (fresh == 0 || fresh == target->strangers)
+		return;
+	target->strangers = fresh;
+	log_info(target->machine.name,
+		"snmp: %" PRIu64 " rows name no port of this switch and are not used, e.g. '%s'",
+		fresh, stats->stranger);
+}
+
+/* ---- snmp_result ----------------------------------------------------------- */
+
+/* snmp_result - what the tables of one poll become: ports, neighbours, samples. */
+
+static void ports_report(struct snmp_target *target)
+{
+	for (size_t i = 0; i < snmp_ports_count(snmp_decode_ports(target->decoder)); i++) {
+		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
+		if (p->changed)
+			target->machine.sink.port(target->machine.sink.arg, target->machine.name,
+				p->name, p->alias, p->speed_bps);
+	}
+	snmp_ports_reported(snmp_decode_ports(target->decoder));
+}
+
+/* walk_is_fresh - is this reading of a fast table a new one, or the agent's cache once more? */
+static bool walk_is_fresh(struct snmp_target *target, struct walk *walk)
+{
+	int64_t before = walk->refresh.period_ns;
+	bool fresh = snmp_refresh_take(&walk->refresh, snmp_rows_digest(walk->rows),
+		target->poll_began.ns, target_interval_ns(&target->machine));
+	char every[32];
+	if (before == 0 && walk->refresh.period_ns != 0)
+		log_info(target->machine.name,
+			"snmp: the agent refreshes table %s about every %s only: readings in "
+			"between are not used",
+			walk->table->name,
+			duration_format(every, sizeof(every), walk->refresh.period_ns));
+	return fresh || target->slow || target->restarted;
+}
+
+/* names_take - from the slow tables to the new map of ports. */
+static void names_take(struct snmp_target *target)
+{
+	struct snmp_ports *ports = snmp_decode_ports(target->decoder);
+	for (size_t i = 0; i < target->n_walks; i++) {
+		const struct walk *w = &target->walks[i];
+		if (w->table->cadence == CADENCE_SLOW)
+			snmp_ports_names(ports, w->table, w->rows);
+	}
+	if (snmp_ports_make(ports))
+		ports_report(target);
+	target->names_read_ns = target->poll_began.ns;
+	target->next_slow_ns = target->poll_began.ns +
+		target_jittered(&target->machine, target->machine.device->snmp->slow_interval_ns);
+}
+
+/* walk_decode - the samples of one table of this poll. */
+static void walk_decode(struct snmp_target *target, struct walk *walk)
+{
+	if (walk->table->cadence == CADENCE_FAST && !walk_is_fresh(target, walk))
+		return;
+	snmp_decode_table(
+		target->decoder, walk->table, walk->rows, target->restarted, target->samples);
+	if (target->slow && walk->table->cadence != CADENCE_BACKGROUND)
+		walk->n_want = snmp_decode_needed(walk->table, walk->rows, walk->want);
+}
+
+/* What was odd about the tables of this poll. */
+static void walks_count(struct snmp_target *target)
+{
+	struct target *state = &target->machine.state;
+	state->out_of_order = state->cut_columns = 0;
+	for (size_t i = 0; i < target->n_walks; i++) {
+		const struct snmp_rows_stats *stats = snmp_rows_stats(target->walks[i].rows);
+		state->out_of_order += stats->out_of_order;
+		state->cut_columns += stats->non_increasing + (stats->overflow > 0);
+	}
+}
+
+/* Tables of two cadences may hold such values: a poll of the slow ones sees the most. */
+static void cells_count(struct snmp_target *target)
+{
+	struct target *state = &target->machine.state;
+	const uint32_t no_cell = snmp_decode_stats(target->decoder)->no_cell;
+	if (snmp_decode_cell_known(target->decoder)) {
+		state->no_cell = 0;
+		return;
+	}
+	if (no_cell > 0 && state->no_cell == 0)
+		log_warn(target->machine.name,
+			"%u values a poll are in buffer cells, whose size the device does not "
+			"tell: they are not stored; declare it in thresholds (cell)",
+			no_cell);
+	if (no_cell > state->no_cell)
+		state->no_cell = no_cell;
+}
+
+bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
+{
+	int last = CADENCE_FAST;
+	bool rows = false;
+	target->samples->n = 0;
+	snmp_decode_begin(target->decoder, t_ns);
+	if (target->slow) {
+		names_take(target);
+		last = CADENCE_SLOW;
+	}
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].whole)
+			walk_decode(target, &target->walks[i]);
+	snmp_walk_strangers(target);
+	for (int cadence = CADENCE_FAST; cadence <= last; cadence++)
+		for (size_t i = 0; i < target->n_walks; i++) {
+			struct walk *w = &target->walks[i];
+			if ((int)w->table->cadence != cadence || w->n_want == 0)
+				continue;
+			rows = rows || snmp_rows_count(w->rows) > 0;
+			walk_decode(target, w);
+		}
+	if (target->slow)
+		snmp_decode_cell(target->decoder, target->samples);
+	target->unknown_ports = snmp_decode_stats(target->decoder)->unknown_ports;
+	walks_count(target);
+	cells_count(target);
+	return rows;
+}
+
+void snmp_result_neighbors(struct snmp_target *target)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n = snmp_ports_count(snmp_decode_ports(target->decoder));
+	struct topology_port *ports = arena_array(a, struct topology_port, n + 1);
+	struct topology_device self;
+	struct topology_neighbor *neighbors;
+	for (size_t i = 0; i < n; i++) {
+		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
+		ports[i] = (struct topology_port){.name = p->name,
+			.alias = p->alias,
+			.ifindex = p->ifindex,
+			.speed_bps = p->speed_bps,
+			.outside = profile_is_management(target->machine.profile, p->name)};
+	}
+	size_t n_neighbors = snmp_lldp_result(target->lldp, a, target->machine.set->profiles,
+		target->machine.name, str_or(target->sysname, ""), ports, n, &self, &neighbors);
+	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n_neighbors);
+}
+
+void snmp_result_samples(struct snmp_target *target, int64_t t_ns)
+{
+	if (target->samples->n == 0)
+		return; /* the agent's cache, whole */
+	for (size_t i = 0; i < target->samples->n; i++)
+		target->samples->v[i].t_ns = t_ns;
+	target->machine.state.values += target->samples->n;
+	target->machine.sink.samples(
+		target->machine.sink.arg, target->samples->v, target->samples->n);
+}
+
+/* ---- snmp_poll ------------------------------------------------------------- */
 
 #define COLUMNS_PER_REQUEST 16
 #define VARBINDS_PER_REQUEST 120 /* about 3 kB: two fragments at 1500 bytes */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
-#include "collectors/snmp/snmp_text.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "collectors/snmp/snmp_rows.h"
 #include "db/model/metric.h"
 
 #define NAME_TWICE UINT64_MAX

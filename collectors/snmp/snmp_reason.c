@@ -2,7 +2,7 @@
  * causes; the earlier answers of the session decide between them. */
 #include "collectors/snmp/snmp_target.h"
 
-#include "agent/base/str.h"
+#include "base/str.h"
 
 /* RFC 3416 section 3; noAccess and authorizationError come from the agent's access control. */
 enum { PDU_NO_ACCESS = 6, PDU_AUTHORIZATION = 16 };

@@ -13,7 +13,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include "collectors/snmp/snmp_oid.h"
+
+struct snmp_rows;
+
+/* ---- snmp_text ------------------------------------------------------------- */
+
+/* snmp_text - pure: what agents call text, made fit for a terminal and a database. */
+
+/* snmp_text_clean - @n bytes as one line of valid UTF-8: control characters become blanks, foreign
+ * bytes '?', ends are trimmed. */
+char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n);
+
+/* ---- snmp_rows ------------------------------------------------------------- */
 
 #define SNMP_ROWS_MAX 262144 /* rows of one table: more is refused and counted */
 /* A table in another order than that of OIDs is read as "snmpbulkwalk -Cc" does, as long as it has
@@ -35,8 +48,6 @@ struct snmp_rows_stats { /* of the walk under way */
 	uint32_t overflow; /* rows or bytes refused by a limit */
 	uint32_t stalled; /* answers that brought nothing */
 };
-
-struct snmp_rows;
 
 /* A table of @n columns; the OIDs are copied. */
 struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n);

@@ -64,7 +64,7 @@ struct snmp_target {
 void snmp_reason(
 	const struct snmp_target *target, const struct snmp_answer *answer, struct reason *ret);
 
-/* ---- snmp_walk.c --------------------------------------------------------- */
+/* ---- snmp_poll.c --------------------------------------------------------- */
 
 /* the longest that a poll may take */
 int64_t snmp_walk_deadline_ns(const struct snmp_target *target);
@@ -86,7 +86,7 @@ void snmp_walk_end(struct walk *walk); /* nothing more to ask in this poll */
  * time. */
 void snmp_walk_strangers(struct snmp_target *target);
 
-/* ---- snmp_result.c ------------------------------------------------------- */
+/* ---- snmp_poll.c ------------------------------------------------------- */
 
 /* snmp_result_decode - all tables of this poll, which took place at @t_ns, into target->samples.
  * False when no table had a row. */

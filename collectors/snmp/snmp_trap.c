@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "collectors/snmp/snmp_text.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 
 #define OID(a) ((struct snmp_oid){(a), rw_countof(a)})

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/locked.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/locked.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "collectors/snmp/snmp_engine.h"
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_library.h"

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
+#include "base/clock.h"
 
 /* A clock that did not move for so long is not one that an agent keeps for some seconds. */
 #define SNMP_UPTIME_STANDS_NS (60 * NS_PER_S)

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/snmp_trap_io.h"
 #include "collectors/target/target.h"

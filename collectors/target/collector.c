@@ -2,9 +2,9 @@
 #include "collectors/target/collector.h"
 
 #include <stdio.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/stats.h"
+#include "base/str.h"
 
 static const char *const state_names[] = {
 	[TARGET_IDLE] = "idle",

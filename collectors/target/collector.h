@@ -16,13 +16,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "collectors/target/reason.h"
 #include "config/topology.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 enum target_state { TARGET_IDLE, TARGET_STARTING, TARGET_UP, TARGET_BACKOFF };
 const char *target_state_name(enum target_state state);

@@ -2,7 +2,7 @@
  * flags it as suspect or as a restart. */
 #include "collectors/target/counter_check.h"
 
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 #define CLOCK_SET_NS                                                                               \
 	(30 * 1000000000LL) /* values of one device do not overtake one another that far */

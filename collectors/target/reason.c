@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static const struct reason_row rows[REASON_COUNT] = {
 #define REASON(code, protocol, sentence, next) [REASON_##code] = {protocol, sentence, next},

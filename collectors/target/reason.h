@@ -6,7 +6,7 @@
 #ifndef RW_COLLECTORS_REASON_H
 #define RW_COLLECTORS_REASON_H
 
-#include "agent/base/err.h"
+#include "base/err.h"
 
 #define REASON_TEXT_MAX 200
 

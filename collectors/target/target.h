@@ -8,7 +8,6 @@
 #define RW_COLLECTORS_TARGET_H
 
 #include "collectors/target/collector.h"
-#include "collectors/target/profile_set.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 
@@ -16,6 +15,29 @@ struct err;
 struct loop;
 struct loop_timer;
 struct target_machine;
+
+/* profile_set - the profiles of a configuration, loaded once for all of its targets. Loop thread.
+ */
+
+#define PROFILE_SLOTS 4 /* protocols that keep something */
+
+struct profile_slot {
+	void *data;
+	void (*free)(void *data); /* NULL = unused */
+};
+
+struct profile_set {
+	const struct config *config;
+	struct profiles *profiles;
+	size_t refs;
+	struct profile_slot slots[PROFILE_SLOTS]; /* see profile_set_slot() */
+};
+/* profile_set_slot - what a protocol keeps once for all targets of these profiles: compiled
+ * patterns, a scratch. The slot is the protocol's by its free function, holds NULL at first, and is
+ * freed with the set. */
+void **profile_set_slot(struct profile_set *set, void (*free_data)(void *data));
+
+/* ---- target ---------------------------------------------------------------- */
 
 struct target_hooks { /* @owner is the protocol's own struct */
 	const char *protocol; /* "snmp" */

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_tune.h"
@@ -77,12 +77,12 @@ static int check_object_names(
 	const struct config *config, const struct profiles *profiles, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct tree_list *list = &config->tree->tuning->names;
+	const struct config_tuning *tuning = config->tree->tuning;
 	const char *known[64];
 	const size_t n = known_objects(profiles, known, rw_countof(known));
 	int ret = 0;
-	for (size_t i = 0; i < list->n; i++) {
-		const struct tree_tuning_name *name = list->v[i];
+	for (size_t i = 0; i < tuning->n_names; i++) {
+		const struct config_tuning_name *name = &tuning->names[i];
 		if (is_one_of(name->object, known, n))
 			continue;
 		const char *near = str_nearest(name->object, known, n);
@@ -101,14 +101,13 @@ int config_check_profiles(const struct config *config, struct err_list *errors)
 	int ret = profiles_load(config->profile_dir, &p, errors);
 	if (ret < 0)
 		return ret;
-	const struct tree_list *l = &config->tree->devices;
 	const struct yaml_node *defaults = config->tree->defaults->node;
 	if (strcmp(config->defaults.profile, "auto") != 0 &&
 		!profiles_get(p, config->defaults.profile))
 		ret = add_unknown_profile(
 			config, build_at(defaults, "profile"), config->defaults.profile, p, errors);
-	for (size_t i = 0; i < l->n; i++) {
-		const struct tree_device *d = l->v[i];
+	for (size_t i = 0; i < config->tree->n_devices; i++) {
+		const struct config_device *d = &config->tree->devices[i];
 		/* What came from the defaults was judged there. */
 		if (yaml_get(d->node, "profile") && strcmp(d->profile, "auto") != 0 &&
 			!profiles_get(p, d->profile))

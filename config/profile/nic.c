@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 #define NIC_COMMAND(nic_prefix, nic_topic, command, what) {nic_prefix, nic_topic, command, what},
 static const struct nic_command commands[] = {

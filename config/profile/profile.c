@@ -8,11 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "config/neighbor_kind.h"
 #include "config/profile/profile_gnmi.h"
 #include "config/profile/profile_read.h"
+#include "config/profile/profile_tune.h"
 #include "db/model/entity.h"
 
 #define FILE_MAX_BYTES (1u << 20)
@@ -456,4 +459,53 @@ bool profile_is_management(const struct profile *profile, const char *port)
 		if (str_glob(profile->management_ports[i], port))
 			return true;
 	return false;
+}
+
+/* ---- profile_asic ---------------------------------------------------------- */
+
+/* profile_asic - finds the switching chip of a platform in the tables of all profiles. */
+
+const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform)
+{
+	for (size_t i = 0; platform && i < profiles_count(profiles); i++) {
+		const struct profile *at = profiles_at(profiles, i);
+		for (size_t k = 0; k < at->n_asics; k++)
+			if (tune_platform_fits(
+				    at->asics[k].platforms, at->asics[k].n_platforms, platform))
+				return &at->asics[k];
+	}
+	return NULL;
+}
+
+/* ---- profile_neighbor ------------------------------------------------------ */
+
+/* profile_neighbor - the texts of an LLDP neighbour against the words of all profiles. */
+
+static bool globs_fit(const struct profile_globs *globs, const char *text)
+{
+	for (size_t i = 0; *text && i < globs->n; i++)
+		if (str_glob(globs->v[i], text))
+			return true;
+	return false;
+}
+
+/* A device that this profile is for, by its description. */
+static bool profile_descr_fits(const struct profile *profile, const char *descr)
+{
+	for (size_t i = 0; *descr && i < profile->n_matches; i++)
+		if (profile->matches[i].descr && str_glob(profile->matches[i].descr, descr))
+			return true;
+	return globs_fit(&profile->network_os, descr);
+}
+
+void profiles_neighbor_signs(const struct profiles *profiles, const char *descr,
+	const char *port_id, const char *port_descr, struct neighbor_signs *ret)
+{
+	for (size_t i = 0; i < profiles_count(profiles); i++) {
+		const struct profile *profile = profiles_at(profiles, i);
+		ret->network_os = ret->network_os || profile_descr_fits(profile, descr);
+		ret->host_os = ret->host_os || globs_fit(&profile->host_os, descr);
+		ret->switch_port = ret->switch_port || globs_fit(&profile->switch_ports, port_id) ||
+			globs_fit(&profile->switch_ports, port_descr);
+	}
 }

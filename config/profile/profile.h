@@ -102,7 +102,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/base/err.h"
+
+#include "base/err.h"
 #include "config/profile/profile_evidence.h"
 #include "config/profile/profile_fold.h"
 

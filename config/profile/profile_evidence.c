@@ -2,7 +2,7 @@
 #include "config/profile/profile_evidence.h"
 
 #include <string.h>
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "config/profile/profile_reader.h"
 
 static const char *const kinds[] = {

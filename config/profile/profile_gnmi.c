@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/profile/profile_reader.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/profile/profile_reader.h"
 #include "db/model/metric.h"
 

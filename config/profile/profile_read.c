@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/model/entity.h"
 
 static void matches_read(struct reader *reader, const struct yaml_node *node)
@@ -302,4 +302,12 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (errors->n > r.n_before)
 		return -EINVAL;
 	return 0;
+}
+
+const char *profile_command_of(const struct profile *profile, const char *topic)
+{
+	for (size_t i = 0; i < profile->n_commands; i++)
+		if (strcmp(profile->commands[i].topic, topic) == 0)
+			return profile->commands[i].run;
+	return NULL;
 }

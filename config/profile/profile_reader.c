@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/model/metric.h"
 
 void reader_wrong(struct reader *reader, int line, int col, const char *fmt, ...)

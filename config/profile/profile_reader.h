@@ -5,8 +5,8 @@
 #ifndef RW_CONFIG_PROFILE_READER_H
 #define RW_CONFIG_PROFILE_READER_H
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "config/profile/profile_read.h"
 #include "config/yaml.h"
 

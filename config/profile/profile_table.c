@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "config/profile/profile_reader.h"
 
 static const struct {

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 enum { UVAR_MAX = 10 }; /* bytes of the longest LEB128 number of 64 bits */
 

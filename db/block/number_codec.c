@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "db/block/bits.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 enum number_form {
 	NUMBER_CONSTANT,

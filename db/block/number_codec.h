@@ -24,8 +24,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "agent/base/bytes.h"
-#include "agent/base/str.h"
+#include "base/bytes.h"
+#include "base/str.h"
 
 /* number_encode - appends the column of @n numbers, n > 0. The count is not written. */
 void number_encode(const uint64_t *values, uint32_t n, struct str *out);

@@ -6,12 +6,16 @@
 #define RW_DB_CH_CLIENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/curl_io.h"
-#include "agent/base/str.h"
+#include "base/bytes.h"
+#include "base/curl_io.h"
+#include "base/str.h"
 
 struct err;
+struct arena;
+struct str;
 
 struct ch_client { /* texts are borrowed */
 	const char *url; /* http://HOST:8123 or https://; without a path */
@@ -33,5 +37,26 @@ int ch_ask(const struct ch_client *client, const char *sql, bool bare, size_t mo
 	struct err *e);
 int ch_insert(
 	const struct ch_client *client, const char *sql, const struct str *rows, struct err *e);
+
+/*
+ * rowbinary - ClickHouse's format RowBinary: values one after the other, without names and types.
+ * https://clickhouse.com/docs/en/interfaces/formats (RowBinary): numbers little end first, a String
+ * is its length as LEB128 and its bytes, a Nullable is a byte (1 = NULL) and, unless NULL, the
+ * value. Pure.
+ */
+
+void rowbinary_put_fixed(struct str *out, uint64_t value, size_t n_bytes); /* 1, 2, 4, 8 */
+void rowbinary_put_f64(struct str *out, double value);
+void rowbinary_put_text(struct str *out, const char *text);
+/* Before a value of a Nullable column; after NULL, none follows. */
+void rowbinary_put_null(struct str *out, bool null);
+
+/* What comes from a server is foreign: after a read past the end, or a length beyond it, .bad is
+ * set, and everything reads as 0 or "". */
+uint64_t rowbinary_get_fixed(struct bytes *in, size_t n_bytes);
+double rowbinary_get_f64(struct bytes *in);
+/* In @a, NUL-terminated. */
+const char *rowbinary_get_text(struct bytes *in, struct arena *a);
+bool rowbinary_get_null(struct bytes *in);
 
 #endif

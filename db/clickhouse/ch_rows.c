@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
-#include "db/clickhouse/rowbinary.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "db/clickhouse/ch_client.h"
 
 /* ---- samples -------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #define RW_DB_CH_ROWS_H
 
 #include "db/clickhouse/ch_schema.h"
-#include "db/store/spool_batch.h"
+#include "db/store/spool.h"
 
 struct bytes;
 

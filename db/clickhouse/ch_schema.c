@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 static const char *const sample_tables[CH_SAMPLE_TABLES] = {
 	[SCOPE_PORT] = "samples_port",

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/model/metric.h"
 #include "db/store/spool.h"
 

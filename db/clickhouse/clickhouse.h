@@ -10,12 +10,6 @@ struct history;
 /* clickhouse_is_url - clickhouse://[USER@]HOST[:8123]/DATABASE, or clickhouses:// for TLS. */
 bool clickhouse_is_url(const char *path);
 
-/* The password of USER is in this variable, or in the file that the second one names. One in the
- * URL would be seen by everybody who lists processes, and is refused. */
-#define CLICKHOUSE_PASSWORD "ROCEWATCH_CLICKHOUSE_PASSWORD"
-#define CLICKHOUSE_PASSWORD_FILE "ROCEWATCH_CLICKHOUSE_PASSWORD_FILE"
-#define CLICKHOUSE_CA "ROCEWATCH_CLICKHOUSE_CA" /* authorities to trust, a file */
-
 /* clickhouse_history_open - 0, -EINVAL (no such URL), -ENOENT (no such database, or no tables of
  * ours), -EACCES, -ECONNREFUSED, or another negative errno. */
 int clickhouse_history_open(const char *url, struct history **ret, struct err *e);

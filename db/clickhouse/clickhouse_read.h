@@ -1,7 +1,7 @@
 /*
- * clickhouse_read - a reader of a ClickHouse database: what clickhouse_history.c (operations),
- * clickhouse_url.c (where it is), clickhouse_names.c (names, series, clocks that were set back),
- * clickhouse_scan.c (samples) and clickhouse_records.c (flows, records, views) share. One thread.
+ * clickhouse_read - a reader of a ClickHouse database: what clickhouse.c (operations),
+ * clickhouse.c (where it is), clickhouse_read.c (names, series, clocks that were set back),
+ * clickhouse_scan.c (samples) and clickhouse_read.c (flows, records, views) share. One thread.
  *
  * Each reading orders rows by (agent, seq, part): what an agent sent twice is taken once, and of
  * two values of one instant the one that was committed first stays, as in a file.
@@ -9,13 +9,12 @@
 #ifndef RW_DB_CLICKHOUSE_READ_H
 #define RW_DB_CLICKHOUSE_READ_H
 
-#include "agent/base/map.h"
+#include "base/map.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/ch_rows.h"
 #include "db/series/history.h"
 #include "db/sqlite/record_views.h"
 
-#define CH_ANSWER_MAX ((size_t)1 << 30)
 #define CH_WORDS_OF(n) (((n) + 63) / 64)
 
 /* Up to which of an agent's rows a table was read. */
@@ -59,19 +58,13 @@ static inline struct ch_history *ch_history_of(struct history *history)
 	return (struct ch_history *)history;
 }
 
-/* clickhouse_url.c: fills where and who. */
-int clickhouse_url_read(const char *url, struct ch_history *to, struct err *e);
-
 /* ch_query - the whole answer to @sql. */
 int ch_query(struct ch_history *db, const char *sql, struct str *ret, struct err *e);
 /* ch_damaged - -EBADMSG: the answer was not what the statement asks for. */
 int ch_damaged(const struct ch_history *db, struct err *e);
 
-/* ---- clickhouse_names.c ---- */
-void ch_seen_note(struct ch_seen_list *seen, const char *agent, uint64_t seq);
+/* ---- clickhouse_read.c ---- */
 void ch_seen_done(struct ch_seen_list *seen);
-/* " WHERE ..." for rows that were not seen. */
-void ch_seen_where(struct str *out, const struct ch_seen_list *seen);
 /* ch_refresh - names, series and rewinds that are new. */
 int ch_refresh(struct ch_history *db, struct err *e);
 static inline bool ch_has_series(const struct ch_history *db, uint32_t entity, unsigned metric)
@@ -121,10 +114,8 @@ int ch_each_sample(struct history *history, const struct history_filter *filter,
 int ch_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg,
 	struct err *e);
 int ch_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
-int ch_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
-	struct err *e);
 
-/* clickhouse_records.c: flows whose end is in [from, to], each once, by end. @a holds nothing
+/* clickhouse_read.c: flows whose end is in [from, to], each once, by end. @a holds nothing
  * afterwards that is needed. */
 int ch_flows(struct ch_history *db, int64_t from_ns, int64_t to_ns, struct flow_sample **ret,
 	size_t *ret_n, struct err *e);

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/clickhouse_read.h"
-#include "db/clickhouse/rowbinary.h"
+#include "db/series/series.h"
 #include "db/series/series_memory.h"
-#include "db/series/series_window.h"
 
 #define HOUR_NS (3600 * NS_PER_S)
 #define DEVICES_NAMED 200 /* more are not worth naming in a statement */

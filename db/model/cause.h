@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum cause {
 	CAUSE_NONE, /* none was named */
@@ -73,7 +74,7 @@ struct cause_info {
 	unsigned flags; /* enum cause_flag */
 	int tune_row; /* of the decision table; 0: it does not hold up threshold tuning */
 	const char *reported_by; /* names separated by blanks */
-	const char *headline; /* a template: agent/incident/incident_headline.h */
+	const char *headline; /* a template: agent/incident/incident.h */
 	const char *not_proved; /* what no finding of this cause can know */
 	const char *checks; /* commands to copy: the top of cause.def */
 	const char *means, *needs; /* one sentence; what it takes to see it */
@@ -117,5 +118,42 @@ enum cause_near {
 /* cause_explains - how near @other must be to be taken for a consequence of @cause: enum
  * cause_near, any of them; 0: it never is. */
 unsigned cause_explains(enum cause cause, enum cause other);
+
+/*
+ * need - which counters each cause needs, and which causes a switch can show by the counters that
+ * it delivers. Pure; the rows stand in need.def.
+ */
+
+enum need_kind { NEED_MUST, NEED_HELPS, NEED_NO_COUNTER };
+
+struct need {
+	enum cause cause;
+	enum need_kind kind;
+	const char *words; /* the metrics in plain words */
+	const uint16_t *metrics; /* any of these is enough */
+	size_t n_metrics; /* 0 with NEED_NO_COUNTER */
+};
+
+/* needs_all - every row, those of one cause together; for docs/detectors.md and for tests. Static.
+ */
+size_t needs_all(const struct need **ret);
+
+enum need_sight {
+	NEED_SEES,
+	NEED_WEAK, /* seen later, or less surely */
+	NEED_BLIND,
+	NEED_OTHER /* not seen by counters of a switch: captured packets, or that it answers */
+};
+
+#define NEED_MISSING_MAX 8 /* rows of one cause */
+
+/* need_judge - what a switch shows of @cause. @delivered has METRIC_COUNT places. Fills @missing
+ * with the rows that are not met and @ret_n with how many: NEED_MUST rows where it is blind, else
+ * NEED_HELPS rows. NEED_OTHER for a cause without rows. */
+enum need_sight need_judge(enum cause cause, const bool *delivered,
+	const struct need *missing[static NEED_MISSING_MAX], size_t *ret_n);
+
+/* need_wants - marks every metric that some row names. @wanted has METRIC_COUNT places. */
+void need_wants(bool *wanted);
 
 #endif

@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
-#include "agent/base/siphash.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 
 #define SLOTS_LEAST 256
 /* A tick may come late, after the process was stopped: names then do not age by all of that time,

@@ -14,7 +14,7 @@ static const struct golden_info infos[GOLDEN_COUNT] = {
 #include "db/model/golden.def"
 };
 
-static const char *const state_names[] = {
+const char *const golden_state_names[GOLDEN_STATES] = {
 	[GOLDEN_UNKNOWN] = "unknown",
 	[GOLDEN_IDLE] = "idle",
 	[GOLDEN_OK] = "ok",
@@ -45,7 +45,7 @@ bool golden_shows(enum golden signal, enum cause cause)
 
 const char *golden_state_name(enum golden_state state)
 {
-	return state_names[state];
+	return golden_state_names[state];
 }
 
 enum golden_state golden_state_of(enum severity severity)

@@ -51,6 +51,8 @@ char *golden_job_port(char buf[GOLDEN_PORT_MAX], const char *job, enum golden_jo
 /* What may be said of a signal. IDLE: nothing to judge, such as a fabric without load. */
 enum golden_state { GOLDEN_UNKNOWN, GOLDEN_IDLE, GOLDEN_OK, GOLDEN_WARNING, GOLDEN_CRITICAL };
 /* "unknown" "idle" "ok" "warning" "critical" */
+enum { GOLDEN_STATES = GOLDEN_CRITICAL + 1 };
+extern const char *const golden_state_names[GOLDEN_STATES];
 const char *golden_state_name(enum golden_state state);
 /* golden_state_of - the state of a signal that shows an incident of @severity; never OK. */
 enum golden_state golden_state_of(enum severity severity);

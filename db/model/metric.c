@@ -2,8 +2,11 @@
  * data only. */
 #include "db/model/metric.h"
 
-#include <stddef.h>
-#include <string.h>
+#include <errno.h>
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
 
 #define METRIC(                                                                                    \
 	sym, metric_name, metric_unit, metric_kind_, metric_scope_, metric_type_, metric_help)     \
@@ -60,4 +63,99 @@ const char *metric_scope_name(enum metric_scope scope)
 	if ((unsigned)scope < sizeof(scope_names) / sizeof(scope_names[0]))
 		return scope_names[scope];
 	return "unknown";
+}
+
+/* sample - names of flags and sources, and a value as a number. Pure. */
+
+static const struct {
+	unsigned flag;
+	const char *name;
+} names[] = {
+	{SF_RESTART, "restart"},
+	{SF_WRAP32, "wrap32"},
+	{SF_ESTIMATED, "estimated"},
+	{SF_SUSPECT, "suspect"},
+	{SF_LATE, "late"},
+	{SF_DECLARED, "declared"},
+};
+
+static const char *const source_names[] = {
+	[SOURCE_UNKNOWN] = "",
+	[SOURCE_SNMP] = "snmp",
+	[SOURCE_GNMI] = "gnmi",
+	[SOURCE_PCAP] = "pcap",
+	[SOURCE_REPLAY] = "replay",
+	[SOURCE_CONFIG] = "config",
+	[SOURCE_AGENT] = "agent",
+	[SOURCE_SFLOW] = "sflow",
+	[SOURCE_PUSH] = "push",
+};
+
+const char *sample_source_name(unsigned source)
+{
+	if (source < rw_countof(source_names))
+		return source_names[source];
+	return NULL;
+}
+
+char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < rw_countof(names); i++) {
+		if (!(flags & names[i].flag))
+			continue;
+		/* All names joined are 47 characters: they fit. */
+		n += (size_t)snprintf(
+			buf + n, SAMPLE_FLAGS_TEXT_MAX - n, "%s%s", str_if(n, ","), names[i].name);
+	}
+	return buf;
+}
+
+int sample_flags_parse(const char *text, unsigned *ret)
+{
+	unsigned flags = 0;
+
+	if (!text || *text == '\0' || strcmp(text, "-") == 0) {
+		*ret = 0;
+		return 0;
+	}
+	for (;;) {
+		size_t len = strcspn(text, ","), i;
+
+		for (i = 0; i < rw_countof(names); i++)
+			if (strlen(names[i].name) == len && memcmp(names[i].name, text, len) == 0)
+				break;
+		if (i == rw_countof(names))
+			return -EINVAL;
+		flags |= names[i].flag;
+		if (text[len] == '\0')
+			break;
+		text += len + 1;
+	}
+	*ret = flags;
+	return 0;
+}
+
+double sample_number(unsigned metric, uint64_t value)
+{
+	const struct metric_info *info = metric_info(metric);
+
+	if (!info || info->type == TYPE_TEXT)
+		return NAN;
+	if (info->type == TYPE_F64)
+		return sample_f64(value);
+	return (double)value;
+}
+
+int sample_order(const void *left, const void *right)
+{
+	const struct sample *x = left, *y = right;
+
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
+	if (x->entity != y->entity)
+		return x->entity < y->entity ? -1 : 1;
+	return (x->metric > y->metric) - (x->metric < y->metric);
 }

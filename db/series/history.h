@@ -1,7 +1,7 @@
 /*
  * history - what a reader of the past offers: windows, samples in order of time, flows, the stored
  * configuration, and records by SQL. One table of operations; each kind of store fills it in a file
- * of its own (series_memory.c, db/sqlite/sqlite_history.c). db/open.h chooses the right one for a
+ * of its own (series_memory.c, db/sqlite/sqlite.c). db/open.h chooses the right one for a
  * path.
  *
  * One thread at a time. All functions return 0 or a negative errno, with @e filled (@e may be
@@ -12,6 +12,8 @@
 
 #include "db/series/rollup.h"
 #include "db/series/series.h"
+
+struct history;
 
 /* Which samples history_each_sample() and history_match() take. Globs as in str_glob(). */
 struct history_filter {
@@ -31,8 +33,6 @@ typedef int flow_fn(void *arg, const struct flow_sample *flow);
 typedef int newest_fn(void *arg, const char *device, int64_t newest_ns, int64_t before_ns);
 /* One row: names of its columns and its values as text (NULL = SQL's null); lent for the call. */
 typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
-
-struct history;
 struct history_ops {
 	void (*close)(struct history *history);
 	const struct entities *(*entities)(struct history *history);
@@ -194,7 +194,7 @@ static inline int history_fabric_at(
  * statement that does more than read, -ENOTSUP where the store has no views.
  *
  * A database may come from anywhere. history_sql() hands over each text as one line that may be
- * printed (agent/base/text_clean.h); history_sql_named() hands it over as it is stored, and who
+ * printed (base/text_clean.h); history_sql_named() hands it over as it is stored, and who
  * prints it cleans it. Strings inside a stored JSON document: agent/document/json_outside.h.
  */
 static inline int history_sql_named(struct history *history, const char *sql, row_fn *head,
@@ -207,5 +207,17 @@ static inline int history_sql(
 {
 	return history->ops->sql(history, sql, NULL, fn, arg, e);
 }
+
+/*
+ * history_merged - several stores read as one fabric: the files of agents that each poll a share of
+ * it (docs/scale-out.md). Samples and flows come from all of them. Records (incidents, findings,
+ * events) and the configuration come from the first one that has them: a judge's file goes first.
+ *
+ * One thread at a time, as every struct history.
+ */
+
+/* history_merge - @parts, at least one, belong to the result from now on: history_close() of it
+ * closes them. Where two parts hold a sample of one series and instant, it is read once. */
+struct history *history_merge(struct history *const *parts, size_t n);
 
 #endif

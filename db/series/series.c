@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/clock.h"
-#include "agent/base/stats.h"
-#include "db/series/series_window.h"
+
+#include "base/clock.h"
+#include "base/stats.h"
 
 uint32_t series_after(const struct series *series, int64_t time_ns)
 {

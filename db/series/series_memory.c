@@ -5,19 +5,145 @@
  * A series has a number, which others may use for what they keep of it (the pipeline). Its track is
  * in the place of that number.
  */
+#include "db/series/series_memory.h"
+
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
-#include "agent/base/str.h"
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "db/model/metric.h"
-#include "db/series/series_index.h"
-#include "db/series/series_memory.h"
+#include "db/series/series.h"
 #include "db/series/series_track.h"
-#include "db/series/series_window.h"
+
+/*
+ * series_index - (entity, metric) to a dense number, for tables that hold something per series. No
+ * hashing of every sample: polls bring the same series in the same order, so each series remembers
+ * which one came after it, and that one is tried first. 16 bytes per series and 4 per entity. One
+ * thread at a time.
+ *
+ * series_index - a chain of series per entity; and for each series the one that followed it last
+ * time, which is tried first.
+ */
+
+#define NONE UINT32_MAX
+
+struct index_item {
+	uint32_t entity;
+	uint32_t next; /* of the same entity */
+	uint32_t follow; /* came after this one last time */
+	uint16_t metric;
+};
+
+struct series_index {
+	struct index_item *v;
+	uint32_t n, cap;
+	uint32_t *heads; /* by entity */
+	uint32_t n_heads;
+	uint32_t last; /* found last */
+	uint32_t free; /* a chain of items that were dropped */
+};
+
+static struct series_index *series_index_new(void)
+{
+	struct series_index *x = rw_calloc(1, sizeof(*x));
+
+	x->last = x->free = NONE;
+	return x;
+}
+
+static void series_index_free(struct series_index *index)
+{
+	if (!index)
+		return;
+	free(index->v);
+	free(index->heads);
+	free(index);
+}
+
+static uint32_t *head_of(struct series_index *index, uint32_t entity)
+{
+	if (entity >= index->n_heads) {
+		uint32_t n;
+		if (entity < UINT32_MAX / 2)
+			n = entity + entity / 2 + 64;
+		else
+			n = entity + 1;
+		index->heads = rw_realloc(index->heads, (size_t)n * sizeof(*index->heads));
+		memset(index->heads + index->n_heads, 0xff,
+			(size_t)(n - index->n_heads) * sizeof(*index->heads));
+		index->n_heads = n;
+	}
+	return &index->heads[entity];
+}
+
+static uint32_t series_index_find(
+	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
+{
+	uint32_t *head = head_of(index, entity);
+
+	for (uint32_t i = *head; i != NONE; i = index->v[i].next)
+		if (index->v[i].metric == metric)
+			return i;
+	uint32_t at = index->free;
+	if (at != NONE) {
+		index->free = index->v[at].next;
+	} else {
+		rw_grow(index->v, index->n, index->cap);
+		at = index->n++;
+	}
+	index->v[at] = (struct index_item){
+		.entity = entity, .metric = metric, .next = *head, .follow = NONE};
+	*head = at;
+	*ret_new = true;
+	return at;
+}
+
+/* series_index_at - the number of a series: the smallest that was never given, or one that
+ * series_index_drop() took back; @ret_new: it was given just now. */
+static uint32_t series_index_at(
+	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
+{
+	uint32_t at = NONE;
+	if (index->last != NONE)
+		at = index->v[index->last].follow;
+
+	*ret_new = false;
+	if (at == NONE || index->v[at].entity != entity || index->v[at].metric != metric) {
+		at = series_index_find(index, entity, metric, ret_new);
+		if (index->last != NONE)
+			index->v[index->last].follow = at;
+	}
+	index->last = at;
+	return at;
+}
+
+/* series_index_drop - forgets all series of @entity and tells the number of each to @gone.
+ * A dropped item belongs to no entity, so that one whose .follow still names it does not take it.
+ */
+static void series_index_drop(struct series_index *index, uint32_t entity,
+	void (*gone)(void *arg, uint32_t number), void *arg)
+{
+	if (entity >= index->n_heads)
+		return;
+	uint32_t at = index->heads[entity];
+	index->heads[entity] = NONE;
+	while (at != NONE) {
+		const uint32_t next = index->v[at].next;
+		if (index->last == at)
+			index->last = NONE;
+		index->v[at] = (struct index_item){.next = index->free, .follow = NONE};
+		index->free = at;
+		gone(arg, at);
+		at = next;
+	}
+}
 
 struct series_memory {
 	struct history history; /* first */

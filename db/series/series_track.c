@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/map.h"
+#include "base/cleanup.h"
+#include "base/map.h"
 #include "db/model/entity.h"
 
 #define LEAN_MOST 4096 /* samples of a lean track */

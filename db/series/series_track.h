@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 struct track {
 	unsigned char *block; /* lean: .cap values, NULL when all are .last; wide: all columns */

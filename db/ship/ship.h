@@ -21,7 +21,6 @@ struct ship;
 struct store;
 
 enum ship_kind { SHIP_CLICKHOUSE, SHIP_REMOTE_WRITE, SHIP_KINDS };
-const char *ship_kind_name(enum ship_kind kind); /* "clickhouse" */
 
 struct ship_options { /* texts are copied */
 	enum ship_kind kind;
@@ -63,5 +62,16 @@ struct ship_status {
 	char error[256]; /* of the newest attempt, while it fails */
 };
 void ship_status(struct ship *ship, struct ship_status *ret); /* any thread */
+
+/* ship_cursor - how far a sink is: a small file, replaced as a whole. */
+
+struct ship_cursor {
+	int64_t sent; /* rows of the spool up to this one are at the sink */
+	int64_t flight; /* the range behind .sent that was sent last and may be there: up to this */
+};
+/* ship_cursor_read - zeros when there is no file. ship_cursor_write - on the disk when it returns.
+ * 0 or negative errno. */
+int ship_cursor_read(const char *path, struct ship_cursor *ret, struct err *e);
+int ship_cursor_write(const char *path, const struct ship_cursor *cursor, struct err *e);
 
 #endif

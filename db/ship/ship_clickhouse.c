@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
-#include "agent/base/map.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/ch_rows.h"
 #include "db/ship/ship_sink.h"

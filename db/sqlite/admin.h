@@ -4,6 +4,7 @@
 #define RW_DB_ADMIN_H
 
 #include <stdint.h>
+
 #include "db/model/metric.h"
 #include "db/store/store.h"
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "db/sqlite/flow_row.h"
-#include "db/sqlite/series_db.h"
-#include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/store_write.h"
+#include "base/cleanup.h"
+#include "db/sqlite/schema/flow_row.h"
+#include "db/sqlite/read/series_db.h"
+#include "db/sqlite/schema/sqlite_io.h"
+#include "db/sqlite/write/store_write.h"
 
 struct record_views {
 	struct store_writer *writer; /* only its statements of records are used */

@@ -4,10 +4,10 @@
  * without it (a plain sqlite3 shell that did not load the extension) can read all other views.
  */
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "db/sqlite/samples_table.h"
-#include "db/sqlite/schema.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "db/sqlite/read/samples_table.h"
+#include "db/sqlite/schema/schema.h"
 
 const char *const schema_view_names[] = {
 	"samples",

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "db/model/entity.h"
-#include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/store_write.h"
+#include "db/sqlite/schema/sqlite_io.h"
+#include "db/sqlite/write/store_write.h"
 
 /* A lock that another tool holds passes; that of another writer of ours does not. */
 static int open_busy(int r)

@@ -9,7 +9,7 @@
 #ifndef RW_DB_SPOOL_H
 #define RW_DB_SPOOL_H
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/store/store_records.h"
 
 struct arena;
@@ -54,7 +54,6 @@ struct spool_row {
 };
 
 const char *spool_table_name(enum spool_table table);
-int spool_table_find(const char *name); /* -1: none */
 /* spool_columns - of a table: names and types. The offsets are this room's own. */
 const struct record_column *spool_columns(enum spool_table table, size_t *ret_n);
 
@@ -98,8 +97,6 @@ void spool_add_samples(struct str *out, const struct spool_samples *samples);
 void spool_add_row(struct str *out, const struct spool_row *row);
 void spool_pack(const struct str *bytes, struct str *out);
 
-#define SPOOL_BYTES_MAX (256u << 20) /* of one row of the spool, unpacked */
-
 /* What was packed, in its order. Callbacks return 0, or another number that ends the reading and is
  * returned. What they get is in @a. -EBADMSG: the bytes are damaged. */
 struct spool_reader {
@@ -107,6 +104,29 @@ struct spool_reader {
 	int (*row)(void *arg, const struct spool_row *row);
 	void *arg;
 };
-int spool_read(const void *data, size_t n, struct arena *a, const struct spool_reader *reader);
+
+/*
+ * spool_batch - rows of the spool as a sink sends them: read, in their order. Pure.
+ */
+
+struct spool_chunk { /* one of the two */
+	const struct spool_samples *samples;
+	const struct spool_row *row;
+};
+struct spool_part {
+	int64_t seq; /* number of the spool's row */
+	const struct spool_chunk *chunks;
+	size_t n;
+};
+struct spool_batch {
+	struct spool_part *parts;
+	size_t n, cap;
+	uint64_t n_samples, n_rows;
+};
+
+/* spool_batch_add - one row of the spool, at @data. All is in @a. 0 or -EBADMSG: damaged; nothing
+ * of it was added. */
+int spool_batch_add(
+	struct spool_batch *batch, struct arena *a, int64_t seq, const void *data, size_t n);
 
 #endif

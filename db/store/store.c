@@ -17,15 +17,14 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
-#include "agent/base/str.h"
-#include "db/store/quota_watch.h"
-#include "db/store/retain_clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "db/store/retain_watch.h"
 #include "db/store/store_backend.h"
-#include "db/store/store_queue.h"
+#include "db/store/store_records.h"
 #include "db/store/store_state.h"
 
 #define SPARE_MAX 100000u /* states of targets, events and findings that wait at most */

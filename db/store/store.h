@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
+#include "base/clock.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 struct err;
 struct store;

@@ -1,6 +1,6 @@
 /*
  * store_backend - what a place to store things offers: one table of operations, filled by each kind
- * of store (db/sqlite/sqlite_store.c). store.c owns the queue and the thread, and calls these from
+ * of store (db/sqlite/sqlite.c). store.c owns the queue and the thread, and calls these from
  * one thread at a time; @state is the backend's own.
  *
  *   open -> (begin -> record, samples ... -> commit | rollback) ... -> close

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/text_clean.h"
 
 #define STATE_BYTES 4096
 #define STATE_TRIES 5 /* of a reader that meets a writer */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "db/block/block_codec.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 #include "tests/bench/mix.h"
 
 enum { SLICE = 120 };

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "collectors/packet/flow_table.h"
+#include "collectors/packet/flow/flow_table.h"
 
 enum { HEAVY = 100, BUDGET_MIB = 64, BUDGET_EACH = 128 };
 

@@ -9,14 +9,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/reports/watch_frame.h"
-#include "agent/reports/watch_now.h"
-#include "agent/surface/metrics.h"
+#include "agent/answers/watch/watch_frame.h"
+#include "agent/answers/watch/watch_now.h"
+#include "agent/exporter/metrics.h"
 #include "db/model/entity.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"

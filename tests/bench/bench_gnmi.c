@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "collectors/gnmi/gnmi.h"
 #include "tests/fake/gnmi_table.h"
 

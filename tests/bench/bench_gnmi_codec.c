@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/map.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
 #include "tests/unit/proto/gnmi_wire.h"

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/open.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "collectors/push/burst.h"
 #include "collectors/push/ipfix.h"
 #include "collectors/push/ipfix_flow.h"
@@ -18,7 +18,7 @@
 #include "config/profile/profile.h"
 #include "config/push_objects.h"
 #include "db/model/entity.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 enum { OBJECTS = 512, STATS = 8, FIELDS = OBJECTS * STATS, ROUNDS = 60000, PER_INTERVAL = 1000 };
 #define T0 UINT64_C(1790000000000000000)

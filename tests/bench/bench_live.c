@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/daemon/pipeline.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "agent/judge/pipeline.h"
 #include "agent/modules.h"
 #include "db/model/metric.h"
 

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/store/store.h"

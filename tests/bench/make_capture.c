@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/packet/icrc.h"
+#include "collectors/packet/frame/icrc.h"
 
 enum {
 	SNAPLEN = 128,

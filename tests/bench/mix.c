@@ -1,7 +1,7 @@
 #include "tests/bench/mix.h"
 
-#include "agent/base/cleanup.h"
-#include "db/model/sample.h"
+#include "base/cleanup.h"
+#include "db/model/metric.h"
 
 static uint64_t mix_state = 88172645463325252;
 

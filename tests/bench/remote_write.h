@@ -6,7 +6,7 @@
 #define RW_BENCH_REMOTE_WRITE_H
 
 #include <stdint.h>
-#include "agent/base/str.h"
+#include "base/str.h"
 
 /* remote_write_labels - the labels of a series as they go into each request; @out is appended to.
  */

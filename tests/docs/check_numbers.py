@@ -43,7 +43,7 @@ def stated(source):
     def text(*path):
         with open(os.path.join(source, *path)) as f:
             return f.read()
-    version = re.search(r"#define SCHEMA_VERSION (\d+)", text("db", "sqlite", "schema.h"))[1]
+    version = re.search(r"#define SCHEMA_VERSION (\d+)", text("db", "sqlite", "schema", "schema.h"))[1]
     if "the schema's version (%s)" % version not in text("docs", "database.md"):
         yield "docs/database.md: the schema's version is %s" % version
     n = len(glob.glob(os.path.join(source, "tests", "fabric", "scenarios", "*.yaml")))

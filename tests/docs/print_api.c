@@ -1,7 +1,7 @@
 /* print_api - the table of documents in docs/api.md, from the rows that are served. */
 #include <stdio.h>
 
-#include "agent/reports/served.h"
+#include "agent/answers/common/served.h"
 
 static void print_row(void *arg, const struct served_document *row)
 {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "db/model/cause.h"
 
 static const struct chapter {

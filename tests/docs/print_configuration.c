@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/modules.h"
 #include "config/config.h"
 

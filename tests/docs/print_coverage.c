@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_coverage.h"
 #include "config/profile/profile_gnmi.h"

@@ -1,8 +1,8 @@
 /* print_encapsulations - the chapter of docs/packets.md about what is opened and what is not,
- * printed from collectors/packet/decap_kind.c. */
+ * printed from collectors/packet/frame/decap.c. */
 #include <stdio.h>
 
-#include "collectors/packet/decap.h"
+#include "collectors/packet/frame/decap.h"
 
 int main(void)
 {

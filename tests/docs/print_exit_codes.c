@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "agent/command/command.h"
-#include "agent/command/exit_codes.h"
+#include "agent/command/cli_help.h"
 
 static void print_group(const char *title, const char *command)
 {
@@ -53,7 +53,7 @@ static void check_examples(const char *name, const struct subcommand *row, int u
 			told |= exit_code_of(EXIT_CHECKS, example->exit) != NULL;
 		if (told)
 			continue;
-		fprintf(stderr, "'%s' ends with %d, which no row of exit_codes.c explains\n",
+		fprintf(stderr, "'%s' ends with %d, which no row of cli_help.c explains\n",
 			example->line, example->exit);
 		*failed = true;
 	}

@@ -1,8 +1,8 @@
 /* print_exported - the families of /metrics for docs/metrics-exported.md, from the table of
- * agent/surface/metrics. */
+ * agent/exporter/metrics. */
 #include <stdio.h>
 
-#include "agent/surface/metrics.h"
+#include "agent/exporter/metrics.h"
 #include "db/model/cause.h"
 #include "db/model/golden.h"
 

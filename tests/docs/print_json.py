@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""print_json.py - the part of docs/json.md that is printed from docs/schema: each document and each shared part as a table of its keys."""
+"""print_json.py BUILD - the part of docs/json.md that is printed from the schemas: each document and each shared part as a table of its keys."""
 import os, re, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "schema"))
@@ -74,7 +74,7 @@ def source(name):
 
 
 def main():
-    read = schemas.Schemas()
+    read = schemas.Schemas(sys.argv[1])
     names = [n for n in read.names() if n not in ("common", "rocewatch.yaml", "config-show")]
     print("\n## Documents\n")
     for name in names:

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_coverage.h"
 #include "db/model/metric.h"

@@ -2,10 +2,10 @@
  * db/model/need.def. */
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "db/model/cause.h"
 #include "db/model/metric.h"
-#include "db/model/need.h"
 
 /* "octets sent (`port.out_octets`); link state (`port.oper_up`)" */
 static void print_kind(enum cause cause, enum need_kind kind)

@@ -1,15 +1,15 @@
 /* print_packets - the chapter of docs/packets.md that is printed from
- * agent/capture/pcap_verdict.def and collectors/packet/loss_cause.def: what each kind of sentence
- * means and what to do, and what proves each cause of a loss. */
+ * agent/capture/pcap_verdict.def and collectors/packet/loss/loss_cause.def: what each kind of
+ * sentence means and what to do, and what proves each cause of a loss. */
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/capture/pcap_verdict.h"
 
 enum printed_cause {
 #define LOSS_CAUSE(symbol, word, weight) PRINTED_##symbol,
 #define LOSS_PROOF(symbol, cause, text)
-#include "collectors/packet/loss_cause.def"
+#include "collectors/packet/loss/loss_cause.def"
 #undef LOSS_CAUSE
 #undef LOSS_PROOF
 };
@@ -20,7 +20,7 @@ static const struct {
 } causes[] = {
 #define LOSS_CAUSE(symbol, word, weight) {PRINTED_##symbol, word},
 #define LOSS_PROOF(symbol, cause, text)
-#include "collectors/packet/loss_cause.def"
+#include "collectors/packet/loss/loss_cause.def"
 #undef LOSS_CAUSE
 #undef LOSS_PROOF
 };
@@ -31,7 +31,7 @@ static const struct {
 } proofs[] = {
 #define LOSS_CAUSE(symbol, word, weight)
 #define LOSS_PROOF(symbol, cause, text) {PRINTED_##cause, text},
-#include "collectors/packet/loss_cause.def"
+#include "collectors/packet/loss/loss_cause.def"
 #undef LOSS_CAUSE
 #undef LOSS_PROOF
 };

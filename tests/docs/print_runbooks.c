@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "config/profile/nic.h"
 #include "config/profile/profile.h"

@@ -1,5 +1,5 @@
 /* print_sandbox - the table of system calls in docs/security.md, from the table of the sandbox. */
-#include "agent/daemon/sandbox.h"
+#include "agent/jail/sandbox.h"
 
 int main(void)
 {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/sizing.h"
 
 #define PORTS 64

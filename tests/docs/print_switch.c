@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "collectors/snmp/snmp_lldp.h"
 #include "collectors/snmp/snmp_target.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_coverage.h"
 #include "config/profile/profile_gnmi.h"
+#include "db/model/cause.h"
 #include "db/model/metric.h"
-#include "db/model/need.h"
 
 #define ROOTS_MAX 64
 #define ROWS_MAX 64

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/modules.h"
 #include "config/schema.h"
 
@@ -114,6 +114,7 @@ static json_t *field_schema(const struct field *field)
 	switch (field->kind) {
 	case FIELD_VALUE: return option_schema(&field->option);
 	case FIELD_VALUES: return list_schema(option_schema(&field->option));
+	case FIELD_INSIDE:
 	case FIELD_SECTION: return section_schema(field->section);
 	case FIELD_SECTIONS: return list_schema(section_schema(field->section));
 	case FIELD_ONE_OR_MORE:
@@ -126,26 +127,42 @@ static json_t *field_schema(const struct field *field)
 		return json_pack("{s:[{s:s}, o]}", "anyOf", "const", "discover",
 			list_schema(section_schema(field->section)));
 	case FIELD_MODULES: return modules_schema(field->option.name);
+	case FIELD_RECEIVERS: break; /* receivers_put() */
 	case FIELD_REFUSED: break;
 	}
 	return NULL;
+}
+
+static void field_put(json_t *properties, json_t *required, const struct field *field)
+{
+	json_t *o = field_schema(field);
+	if (!o)
+		return;
+	const char *doc = field->option.doc;
+	if (field->section)
+		doc = field->section->doc;
+	describe(o, field, str_or(doc, ""));
+	json_object_set_new(properties, field->option.name, o);
+	if (field->flags & FIELD_REQUIRED)
+		json_array_append_new(required, json_string(field->option.name));
+}
+
+/* What the modules add to a section. */
+static void receivers_put(json_t *properties, json_t *required)
+{
+	struct field row;
+	for (size_t i = 0; i < n_tables; i++)
+		if (schema_receiver(tables[i], &row))
+			field_put(properties, required, &row);
 }
 
 static json_t *section_schema(const struct section *section)
 {
 	json_t *properties = json_object(), *required = json_array();
 	for (size_t i = 0; i < section->n_fields; i++) {
-		const struct field *field = &section->fields[i];
-		json_t *o = field_schema(field);
-		if (!o)
-			continue;
-		const char *doc = field->option.doc;
-		if (field->section)
-			doc = field->section->doc;
-		describe(o, field, str_or(doc, ""));
-		json_object_set_new(properties, field->option.name, o);
-		if (field->flags & FIELD_REQUIRED)
-			json_array_append_new(required, json_string(field->option.name));
+		field_put(properties, required, &section->fields[i]);
+		if (section->fields[i].kind == FIELD_RECEIVERS)
+			receivers_put(properties, required);
 	}
 	json_t *o = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
 		"additionalProperties", 0);

@@ -1,6 +1,6 @@
-# Is the printed part of a manual page what its table says? PRINT (with ARGUMENT, if any) prints it, FILE is the page; the part stands between the lines
+# Is the printed part of a manual page what its table says? PRINT (with ARGUMENT and ARGUMENT2, if any) prints it, FILE is the page; the part stands between the lines
 # "<!-- printed: NAME -->" and "<!-- end: NAME -->", or with WHOLE=ON is the page. UPDATE=ON writes it.
-execute_process(COMMAND ${PRINT} ${ARGUMENT} OUTPUT_VARIABLE printed RESULT_VARIABLE failed)
+execute_process(COMMAND ${PRINT} ${ARGUMENT} ${ARGUMENT2} OUTPUT_VARIABLE printed RESULT_VARIABLE failed)
 if(failed)
 	message(FATAL_ERROR "${PRINT}: ${failed}")
 endif()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""filter.py SOURCE_FOLDER: the filters of live captures (collectors/packet/pcap.h), compiled by libpcap for each link type, let every
+"""filter.py SOURCE_FOLDER: the filters of live captures (collectors/packet/capture/pcap.h), compiled by libpcap for each link type, let every
 encapsulation through and ordinary traffic not. Exit 0, 1 with a line, 77 without libpcap.
 """
 import ctypes
@@ -24,7 +24,7 @@ class Header(ctypes.Structure):
 
 def filters(source):
     """{name: text} of the macros PCAP_FILTER*."""
-    text = open(os.path.join(source, "collectors/packet/pcap.h")).read()
+    text = open(os.path.join(source, "collectors/packet/capture/pcap.c")).read()
     macros = {m[1]: m[2].replace("\\\n", " ") for m in re.finditer(r"#define (PCAP_FILTER\w*)((?:[^\n]*\\\n)*[^\n]*)\n", text)}
 
     def value(name):

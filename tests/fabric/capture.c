@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "tests/fabric/capture_frame.h"
 #include "tests/fabric/sim_internal.h"
 

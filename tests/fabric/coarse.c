@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "tests/fabric/faults.h"
 #include "tests/fabric/measure_cache.h"
 

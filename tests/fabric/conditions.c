@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define CODEWORD_BITS 5440.0
 #define LINE_PER_SPEED (17.0 / 16)

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/fabric/digits.h"
 
 const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp",

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "tests/fabric/live.h"
 #include "tests/fabric/record.h"
 #include "tests/fabric/thresholds.h"

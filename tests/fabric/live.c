@@ -13,10 +13,10 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 
 #define TICK_MS 100
 #define NODES_MAX 200 /* snmpds on one machine: 10 MB each; gNMI servers: a thread each */

@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
 
 /* 6.1 */
 enum { HEADER = 20, VERSION = 1, FLAG_CONTEXT = 0x08, FLAG_NETWORK_ORDER = 0x10 };

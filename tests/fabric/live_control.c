@@ -17,10 +17,10 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 
 #define SOCKET_NAME "lab.sock"
 #define REQUEST_MAX 256

@@ -12,9 +12,9 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 
 const char *live_default_dir(char *buf, size_t size)
 {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "proto/gnmi_path.h"
 #include "tests/fabric/live_tables.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "tests/fabric/live_lab.h"
 
 #define FRESH_NS 20e6 /* paths of one request see one instant, or nearly */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "tests/fabric/live_tables.h"
 
 /* A table as it is written: entries, and the fields of one. A request may name one entry, or one

@@ -3,7 +3,7 @@ child and ended by its own id, whatever happens."""
 import csv, datetime, io, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from patience import Limit  # noqa: E402
+from patience import SPARE, Limit, stretched  # noqa: E402
 
 SKIP = 77
 
@@ -28,11 +28,22 @@ def wait_for(what, condition, deadline_s, every_s=0.2):
         time.sleep(every_s)
 
 
+def late_s():
+    """For how long a process may wait for the processor now: a second, or the seconds by which this machine is overloaded."""
+    return stretched(1) / SPARE
+
+
 def sanitizer(binary):
     """The run-time library of AddressSanitizer, which must be loaded first; "" in a build without it."""
     libraries = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout.split()
     found = [word for word in libraries if word.startswith("/") and "libasan" in word]
     return found[0] + " " if found else ""
+
+
+def shipped(build):
+    """rocewatch as it is shipped: of RW_SHIPPED, else of @build itself (tests/CMakeLists.txt)."""
+    beside = os.path.join(build, "shipped")
+    return os.path.join(os.path.realpath(beside if os.path.isdir(beside) else build), "rocewatch")
 
 
 def sanitized(binary):
@@ -61,14 +72,17 @@ def parse_time(text):
 
 
 class Live:
-    def __init__(self, build, directory, scenario, face=None, at="20s", seed=1):
+    def __init__(self, build, directory, scenario, face=None, at="20s", seed=1, checked=False):
+        """@checked: the fabric, too, is served by the program of @build, with its sanitizers."""
         self.binary = os.path.join(os.path.realpath(build), "rocewatch")
+        self.shipped = shipped(build)  # answers the test's questions; @binary is what is tested
+        self.server = self.binary if checked else self.shipped
         self.dir, self.scenario, self.face, self.at, self.seed = directory, scenario, face, at, seed
         self.config = os.path.join(directory, "rocewatch.yaml")
         self.lab_process = self.agent_process = None
 
     def argv(self):
-        return [self.binary, "lab", "run", self.scenario, "--dir", self.dir, "--at", self.at, "--seed", str(self.seed), *(["--face", self.face] if self.face else [])]
+        return [self.server, "lab", "run", self.scenario, "--dir", self.dir, "--at", self.at, "--seed", str(self.seed), *(["--face", self.face] if self.face else [])]
 
     def start(self):
         os.makedirs(self.dir, exist_ok=True)
@@ -123,10 +137,10 @@ class Live:
         return p.stdout
 
     def lab(self, *args, code=0):
-        return self.run([self.binary, "lab", *args, "--dir", self.dir], code)
+        return self.run([self.shipped, "lab", *args, "--dir", self.dir], code)
 
     def rocewatch(self, *args, code=0):
-        return self.run([self.binary, "-c", self.config, *args], code)
+        return self.run([self.shipped, "-c", self.config, *args], code)
 
     def discover(self):
         """What `topology discover` says. It polls each switch once; on a busy machine that takes longer than the lab's interval, which is
@@ -164,6 +178,13 @@ class Live:
             if t_ns < parse_time(row["time"]) <= until_ns:
                 polls[row["device"]] = polls.get(row["device"], 0) + 1
         return min(polls.values(), default=0) if len(polls) == self.devices() else 0
+
+    def gaps(self, t_ns, until_ns, longer_s):
+        """How many times the device that was asked least regularly was not asked for so long: each of its windows of that time is judged later."""
+        times = {}
+        for row in self.sql("SELECT DISTINCT device, time FROM samples WHERE metric = 'port.in_octets' ORDER BY time"):
+            times.setdefault(row["device"], []).append(parse_time(row["time"]))
+        return max((sum(b - a > longer_s * 1e9 for a, b in zip(seen, seen[1:]) if t_ns < b and a <= until_ns) for seen in times.values()), default=0)
 
     def devices(self):
         with open(self.config) as f:

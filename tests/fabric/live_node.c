@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 
 #define FRESH_NS                                                                                   \
 	20e6 /* one poll of a switch takes some requests: they see one instant, or nearly */

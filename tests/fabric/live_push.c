@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "tests/fabric/live_lab.h"
 
 enum { PUSH_PORT = 4318, PUSH_EVERY_NS = 1000000000, PUSH_PATIENCE_MS = 500 };

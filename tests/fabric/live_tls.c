@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 
 #define DAYS 30
 

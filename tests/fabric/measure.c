@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/fabric/faults.h"
 
 #define NS_PER_METRE 5.05 /* SONiC's constant, 1.98e8 m/s */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define MAGIC UINT64_C(0x33656863616c7772) /* "rwlache3" */
 

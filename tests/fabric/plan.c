@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/fabric/faults.h"
 
 struct planned {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/yaml.h"
 #include "tests/fabric/sim.h"
 

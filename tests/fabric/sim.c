@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 struct packet_block {
 	struct packet_block *next;

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 struct sim_params sim_defaults(void)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 static uint32_t crc32_byte(uint32_t crc, uint8_t byte)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/fabric/digits.h"
 #include "tests/fabric/sim.h"
 

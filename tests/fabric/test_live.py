@@ -95,7 +95,7 @@ def ends(labs):
 
 
 def test(build, work):
-    labs = [Live(build, os.path.join(work, f), "incast", face=f, at="1s") for f in ("nxos", "cumulus", "eos", "sonic")]
+    labs = [Live(build, os.path.join(work, f), "incast", face=f, at="1s", checked=True) for f in ("nxos", "cumulus", "eos", "sonic")]
     try:
         for lab in labs:
             lab.start()

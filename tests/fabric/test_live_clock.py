@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""A live fabric, and an agent whose wall clock is set ten minutes forward and back again (libfaketime): no sample is lost, none is taken for a
+"""A live fabric, and an agent whose wall clock is set an hour forward and back again (fast_clock.c): no sample is lost, none is taken for a
 duplicate, both steps are events at once, no switch is accused of being silent, and what comes after the step back is judged. Also an agent
-that is killed or stopped for a while: one event, and no incident. And one that is started thirty days ahead again and again: nothing is deleted."""
-import glob, os, shutil, signal, subprocess, sys, tempfile, time
+that is killed or stopped for a while: one event, and no incident. And one that is started thirty days ahead again and again: nothing is deleted. All of it, fabric and agent, lives SPEED times as fast."""
+import os, shutil, signal, subprocess, sys, tempfile, time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "soak")]
+from fast_clock import NS, FastClock
+from live_lab import Failed, Live, check, sanitizer, wait_for
 
-AHEAD_S = 600
-
-
-def library():
-    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
-    return found[0] if found else None
+AHEAD_S = 3600  # a test on a busy machine must not last half as long
+SPEED = 2  # the polls, 3 s apart, are asked for as often as other live labs ask
 
 
 def number(lab, statement):
@@ -21,28 +19,26 @@ def number(lab, statement):
     return float(value) if value else 0
 
 
-class Clock:
-    """The wall clock of one agent; monotonic clocks stay as they are."""
-    def __init__(self, path, binary):
-        self.path = path
-        self.preload = sanitizer(binary) + library()
-        self.ahead(0)
-
+class Clock(FastClock):
+    """The wall clock of one agent, which is set; the fabric's is not."""
     def ahead(self, seconds):
-        with open(self.path + ".new", "w") as f:
-            f.write("+%d\n" % seconds)
-        os.rename(self.path + ".new", self.path)
+        self.set_by(seconds - self.step / NS)
 
-    def environment(self):
-        return dict(os.environ, LD_PRELOAD=self.preload, FAKETIME_TIMESTAMP_FILE=self.path, FAKETIME_NO_CACHE="1",
-                    FAKETIME_DONT_FAKE_MONOTONIC="1", DONT_FAKE_MONOTONIC="1")
+    def right_ns(self):
+        """The wall clock that was never set."""
+        return self.wall_ns() - self.step
+
+
+class Served(Live):
+    def start(self, clock):
+        os.makedirs(self.dir, exist_ok=True)
+        with open(self.dir + ".lab.log", "w") as out:
+            self.lab_process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=clock.environment)
 
 
 def agent(lab, clock):
-    """Without its walls: libfaketime reads its file again and again."""
     with open(lab.dir + ".agent.log", "a") as out:
-        lab.agent_process = subprocess.Popen([lab.binary, "-c", lab.config, "agent", "--no-sandbox"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                             env=clock.environment())
+        lab.agent_process = subprocess.Popen([lab.binary, "-c", lab.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=clock.environment)
 
 
 def events(lab, kind):
@@ -57,13 +53,13 @@ def test_steps(lab, clock):
     wait_for("polls of every switch", lambda: os.path.exists(lab.dir + "/rocewatch.db") and number(lab, INSTANTS % "") >= 4, 120)
     clock.ahead(AHEAD_S)
     wait_for("a step forward as an event", lambda: len(events(lab, "clock_step")) == 1, 120)
-    cut = time.time_ns() + AHEAD_S // 2 * 10**9
+    cut = clock.right_ns() + AHEAD_S // 2 * NS
     wait_for("samples ahead", lambda: number(lab, INSTANTS % ("AND t_ns > %d" % cut)) >= 4, 120)
-    back_at = time.time_ns()
+    back_at = clock.right_ns()
     clock.ahead(0)
     wait_for("a step back as an event", lambda: len(events(lab, "clock_step")) == 2, 120)
     texts = sorted(events(lab, "clock_step"))
-    check("set back by 10m00s" in texts[0] and "set forward by " in texts[1], texts)
+    check("set back by 1h00m" in texts[0] and "set forward by " in texts[1], texts)
     # accepted, stored and judged at once
     wait_for("samples by the right clock", lambda: number(lab, INSTANTS % ("AND t_ns BETWEEN %d AND %d" % (back_at, cut))) >= 8, 120)
     wait_for("health by the right clock", lambda: number(lab, "SELECT max(t_ns) n FROM health") < cut, 120)
@@ -83,7 +79,7 @@ def test_steps(lab, clock):
 def test_away(lab, clock):
     lab.agent_process.send_signal(signal.SIGKILL)
     lab.agent_process.wait()
-    time.sleep(15) # the absence itself: longer than what is worth an event
+    clock.sleep(15) # the absence itself: longer than what is worth an event
     before = len(events(lab, "agent_start"))
     agent(lab, clock)
     wait_for("the second start", lambda: len(events(lab, "agent_start")) == before + 1, 120)
@@ -113,11 +109,11 @@ def start(lab, clock, ahead_s, what):
     check(what in rows[0]["text"], rows)
 
 
-def test_stopped(lab):
+def test_stopped(lab, clock):
     """SIGSTOP for longer than what is worth an event."""
     before = len(events(lab, "agent_away"))
     lab.agent_process.send_signal(signal.SIGSTOP)
-    time.sleep(13)
+    clock.sleep(13)
     lab.agent_process.send_signal(signal.SIGCONT)
     wait_for("the event of a stopped process", lambda: len(events(lab, "agent_away")) == before + 1, 120)
     check("did not run" in events(lab, "agent_away")[-1], events(lab, "agent_away"))
@@ -126,7 +122,7 @@ def test_stopped(lab):
 def test_restarts_ahead(lab, clock):
     """Thirty days ahead, started and stopped there twice: retention deletes nothing, and the right clock finds everything as it was."""
     stop(lab)
-    right = time.time_ns()
+    right = clock.right_ns()
     old = "AND t_ns < %d" % right
     polls = number(lab, INSTANTS % old)
     away = len(events(lab, "agent_away"))
@@ -139,12 +135,12 @@ def test_restarts_ahead(lab, clock):
         wait_for("retention, and that it does not follow the clock", lambda: number(lab, held) == 1, 120)
         stop(lab)
         agent(lab, clock)
-        ahead = number(lab, INSTANTS % ("AND t_ns > %d" % (right + 86400 * 10**9)))
-        wait_for("polls ahead", lambda: number(lab, INSTANTS % ("AND t_ns > %d" % (right + 86400 * 10**9))) >= ahead + 2, 120)
+        ahead = number(lab, INSTANTS % ("AND t_ns > %d" % (right + 86400 * NS)))
+        wait_for("polls ahead", lambda: number(lab, INSTANTS % ("AND t_ns > %d" % (right + 86400 * NS))) >= ahead + 2, 120)
     check(number(lab, INSTANTS % old) == polls, "history was deleted: %d polls of %d are left" % (number(lab, INSTANTS % old), polls))
     stop(lab)
     start(lab, clock, 0, "set back by 30d")
-    now = "AND t_ns BETWEEN %d AND %d" % (right, right + 86400 * 10**9)
+    now = "AND t_ns BETWEEN %d AND %d" % (right, right + 86400 * NS)
     wait_for("polls by the right clock", lambda: number(lab, INSTANTS % now) >= 4, 120)
     windows = number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'")
     wait_for("windows go on", lambda: number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'") > windows, 120)
@@ -157,19 +153,17 @@ def test_restarts_ahead(lab, clock):
 
 
 def main(build):
-    if not library():
-        print("test_live_clock: libfaketime is missing: install the Debian package faketime")
-        return SKIP
     directory = tempfile.mkdtemp(prefix="live-clock-")
-    lab = Live(build, os.path.join(directory, "healthy"), "healthy")
+    lab = Served(build, os.path.join(directory, "healthy"), "healthy")
+    library, first = os.path.join(build, "tests", "soak", "libfast_clock.so"), sanitizer(lab.binary)
     try:
-        lab.start()
+        lab.start(FastClock(os.path.join(directory, "fabric-clock"), library, SPEED, first))
         lab.served()
         lab.unhurried()
-        clock = Clock(os.path.join(directory, "clock"), lab.binary)
+        clock = Clock(os.path.join(directory, "clock"), library, SPEED, first)
         test_steps(lab, clock)
         test_away(lab, clock)
-        test_stopped(lab)
+        test_stopped(lab, clock)
         test_restarts_ahead(lab, clock)
         print("test_live_clock: ok")
         return 0

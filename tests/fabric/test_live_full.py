@@ -52,12 +52,12 @@ def agent(lab):
 
 
 def ask(lab, *words):
-    p = subprocess.run([lab.binary, "-c", lab.config, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    p = subprocess.run([lab.shipped, "-c", lab.config, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     return p.stdout + p.stderr
 
 
 def number(lab, statement):
-    p = subprocess.run([lab.binary, "-c", lab.config, "query", "sql", statement, "--format", "csv"], stdin=subprocess.DEVNULL,
+    p = subprocess.run([lab.shipped, "-c", lab.config, "query", "sql", statement, "--format", "csv"], stdin=subprocess.DEVNULL,
                        capture_output=True, text=True, timeout=120)
     lines = p.stdout.split("\n")
     return int(lines[1]) if p.returncode == 0 and len(lines) > 1 and lines[1] else 0

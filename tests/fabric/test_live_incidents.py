@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """test_live_incidents.py BUILD - faults that begin while an agent watches: through real SNMP agents at 1 s polls, the incident names cause and place within
-30 s of data after the onset, and a healthy fabric has none. Labs run side by side, each with its own seed, so each fault is elsewhere."""
+30 s of data after the onset, and a healthy fabric has none. Labs run side by side, each with its own seed, so each fault is elsewhere. It is about what
+is found and when: nine agents run as they are shipped. Agents that poll these faces run sanitized in lab.live, one that finds a fault in lab.live_alerts
+and lab.live_jobs."""
 import os, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from live_lab import Failed, Live, check, main, parse_time, wait_for
+from live_lab import Failed, Live, check, main, parse_time, shipped, wait_for
 
 WITHIN_S = 30
+WINDOW_S = 10  # of the slowest detector
 WAVES = [  # what two cores can serve and watch at once: (scenario, face, seed); no face: the one the lab chooses
     [("healthy", None, 6), ("dcqcn-off", None, 7), ("link-100g", "nxos", 2), ("ecmp-stuck", "nxos", 4), ("pfc-storm", None, 10)],
     [("dead-spine-link", "eos", 3), ("dirty-optic", "cumulus", 5), ("incast", None, 8), ("slow-receiver", None, 9)]]
@@ -53,8 +56,10 @@ def judged(lab):
     opened, onset = parse_time(incident["opened"]), parse_time(truth["onset"])
     after = (opened - onset) / 1e9
     print("%-16s %-8s %-16s %4.1f s after the onset" % (lab.scenario, lab.face or "default", incident["cause"], after), flush=True)
-    if not 0 <= after <= WITHIN_S and not (after > 0 and starved(lab, onset, "%.1f s" % after)):
-        return "%s on %s: opened %.1f s after the onset" % (lab.scenario, lab.face, after)
+    # a poll that this machine was too late for makes the windows that need it wait for the next ones
+    within = WITHIN_S + WINDOW_S * lab.gaps(onset, opened, 1.5)
+    if not 0 <= after <= within and not (after > 0 and starved(lab, onset, "%.1f s" % after)):
+        return "%s on %s: opened %.1f s after the onset, %g s asked" % (lab.scenario, lab.face, after, within)
     others = [i for i in lab.incidents() if i["severity"] != "info" and parse_time(i["opened"]) < onset]
     return "%s on %s: before the onset: %s" % (lab.scenario, lab.face, [i["cause"] for i in others]) if others else None
 
@@ -68,7 +73,7 @@ def quiet(lab):
 
 
 def wave(build, work, cases):
-    labs = [Live(build, os.path.join(work, s), s, face=f, at=AT, seed=n) for s, f, n in cases]
+    labs = [Live(os.path.dirname(shipped(build)), os.path.join(work, s), s, face=f, at=AT, seed=n) for s, f, n in cases]
     try:
         for lab in labs:
             lab.start()

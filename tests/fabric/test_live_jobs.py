@@ -37,7 +37,7 @@ class Scheduled(Live):
         return json.loads(self.rocewatch("blame", host, "--format", "json", *when))["jobs"]
 
     def doctor(self):
-        p = self.run_any([self.binary, "-c", self.config, "doctor", "--format", "json"])
+        p = self.run_any([self.shipped, "-c", self.config, "doctor", "--format", "json"])
         return json.loads(p.stdout)
 
     @staticmethod
@@ -79,7 +79,7 @@ def test(build, work):
         os.utime(lab.file, (old, old))
         wait_for("no job is named any more", lambda: lab.jobs_of(hosts[0]) == [], 90, every_s=1)
         row = wait_for("the doctor's row", lambda: [r for r in lab.doctor()["job_files"] if r["age_s"] and r["age_s"] > 7000 and r["jobs"] == 0], 60, every_s=1)
-        text = lab.run_any([lab.binary, "-c", lab.config, "doctor"]).stdout
+        text = lab.run_any([lab.shipped, "-c", lab.config, "doctor"]).stdout
         check("its jobs are no longer named" in text, "doctor: %s" % text)
         return "%d hosts, %s" % (len(hosts), row[0]["file"].rsplit("/", 1)[1])
     finally:

@@ -35,7 +35,7 @@ def found(lab, host):
 
 def main():
     directory = tempfile.mkdtemp(prefix="rocewatch-nics-")
-    lab = Pushed(sys.argv[1], os.path.join(directory, "lab"), "dcqcn-off", face="cumulus-gnmi", at="15s")
+    lab = Pushed(sys.argv[1], os.path.join(directory, "lab"), "dcqcn-off", face="cumulus-gnmi", at="15s", checked=True)
     try:
         lab.start()
         lab.served()

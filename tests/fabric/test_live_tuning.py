@@ -39,7 +39,7 @@ class Tuned(Live):
 
 
 def proposed(lab):
-    p = subprocess.run([lab.binary, "-c", lab.config, "tune", "review", "--since", "60s", "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    p = subprocess.run([lab.shipped, "-c", lab.config, "tune", "review", "--since", "60s", "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     check(p.returncode == 0, "review: %s" % p.stderr)
     document = json.loads(p.stdout)
     check(document["reason"] is None or (not document["sheets"] and "less than one window" in document["reason"]), "reason: %s" % document["reason"])

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "tests/fabric/coarse.h"
 #include "tests/fabric/faults.h"
 #include "tests/fabric/measure_cache.h"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "tests/fabric/recorder.h"
 
 enum unit { UNIT_SIZE, UNIT_RATIO };

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "tests/fabric/thresholds.h"
 
 /* What a kind of fault is called when it is one of several. @priority: of which class it is, when

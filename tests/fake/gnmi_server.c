@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "tests/fake/gnmi_template.h"
 
 #define PERIOD_LEAST_NS 1000000ull

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/base/arena.h"
+#include "base/arena.h"
 
 enum speak_kind {
 	SPEAK_STRING,

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define VARINT                                                                                     \
 	9 /* bytes of a number from 2^56 to 2^63 - 1: counters, and nanoseconds since 1970         \

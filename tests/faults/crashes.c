@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "tests/faults/fault_vfs.h"
 #include "tests/faults/hour.h"
 #include "tests/faults/power_cut.h"

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "tests/faults/fault_vfs.h"
 #include "tests/faults/hour.h"
 #include "tests/faults/sim.h"

@@ -11,8 +11,8 @@
 
 #include <sqlite3.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/open.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/base/clock.h"
+#include "base/clock.h"
 
 /* Half past: slices of samples are complete, and sealed, in the middle of the hour. */
 #define HOUR_T0 INT64_C(1700001000000000000)

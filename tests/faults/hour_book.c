@@ -9,9 +9,9 @@
 
 #include <sqlite3.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/map.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/map.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"

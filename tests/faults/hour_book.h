@@ -3,7 +3,7 @@
 #define RW_TESTS_HOUR_BOOK_H
 
 #include "db/model/entity.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 #include "tests/faults/hour.h"
 
 enum book_kind {

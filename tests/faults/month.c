@@ -24,17 +24,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"
 #include "db/series/rollup.h"
 #include "db/sqlite/sqlite.h"
-#include "db/store/quota_watch.h"
+#include "db/store/retain_watch.h"
 #include "db/store/store.h"
 #include "db/store/store_backend.h"
 

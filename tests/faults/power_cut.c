@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/faults/fault_vfs.h"
 
 #define CUT_FILES 16

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
+#include "base/clock.h"
 
 #define SIM_LOG_BYTES (1 << 20)
 #define SIM_SLICES_MAX 1000000 /* in one run: more is a thread that spins */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/err.h"
-#include "agent/surface/api_request.h"
+#include "base/err.h"
+#include "agent/web/api_request.h"
 
 static void check_text(const char *text, size_t most)
 {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "db/block/bits.h"
 #include "db/block/block_codec.h"
 

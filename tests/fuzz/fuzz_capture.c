@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/capture/pcap_print.h"
-#include "collectors/packet/pcap_file.h"
+#include "collectors/packet/capture/pcap_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

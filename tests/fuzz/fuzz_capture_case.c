@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "agent/modules.h"
 #include "collectors/recorded/replay_capture.h"
 #include "config/config.h"

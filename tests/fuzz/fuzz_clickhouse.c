@@ -3,11 +3,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "db/clickhouse/ch_rows.h"
-#include "db/ship/remote_write.h"
+#include "db/ship/ship_sink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

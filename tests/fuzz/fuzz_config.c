@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "agent/alert/sender.h"
 #include "config/config.h"
 #include "config/config_salvage.h"
 
@@ -31,7 +32,12 @@ static const struct option_table table = {.section = "analyzers",
 	.size = sizeof(struct options),
 	.rows = rows,
 	.n_rows = rw_countof(rows)};
-static const struct option_table *const tables[] = {&table};
+extern const struct sender sender_alertmanager, sender_webhook, sender_syslog, sender_mail,
+	sender_command;
+static const struct option_table *const tables[] = {&table, &sender_alertmanager.options,
+	&sender_webhook.options, &sender_syslog.options, &sender_mail.options,
+	&sender_command.options};
+enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,15 +48,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rw_cleanup(err_list_done) struct err_list errors = {0};
 		struct config *c = NULL, *again = NULL;
 		if (config_parse((const char *)data, size, "fuzz", (enum config_mode)mode, tables,
-			    1, &c, &errors) < 0) {
+			    TABLES, &c, &errors) < 0) {
 			if (errors.n == 0 || c)
 				abort();
 			continue;
 		}
 		rw_cleanup(freep) char *text = config_text(c);
 		if (errors.n ||
-			config_parse(text, strlen(text), "again", (enum config_mode)mode, tables, 1,
-				&again, &errors) < 0)
+			config_parse(text, strlen(text), "again", (enum config_mode)mode, tables,
+				TABLES, &again, &errors) < 0)
 			abort();
 		rw_cleanup(freep) char *same = config_text(again);
 		if (strcmp(text, same) != 0)

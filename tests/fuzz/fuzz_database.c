@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "agent/client/client.h"
-#include "agent/daemon/pipeline.h"
-#include "agent/daemon/resume.h"
+#include "agent/judge/pipeline.h"
+#include "agent/judge/resume.h"
 #include "agent/daemon/tune_agent.h"
 #include "agent/incident/ledger.h"
 #include "agent/modules.h"
-#include "agent/reports/served.h"
+#include "agent/answers/common/served.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/open.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/daemon/discovery.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "agent/sources/discovery.h"
 #include "agent/modules.h"
 #include "config/config.h"
 #include "config/topology.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/bytes.h"
-#include "agent/base/clock.h"
-#include "collectors/packet/flow_table.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "collectors/packet/flow/flow_table.h"
 #include "tests/fuzz/printed.h"
 
 /* Addresses come from what an attacker would try: all the same, all different, IPv6 in halves that

@@ -8,17 +8,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
-#include "collectors/gnmi/gnmi_compiled.h"
+#include "base/arena.h"
+#include "base/bytes.h"
 #include "collectors/gnmi/gnmi_decode.h"
-#include "collectors/gnmi/gnmi_ports.h"
+#include "collectors/gnmi/gnmi_match.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_gnmi.h"
 #include "config/topology.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 #include "proto/gnmi_walk.h"
 #include "tests/fuzz/printed.h"
 

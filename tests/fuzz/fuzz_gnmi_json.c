@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/str.h"
-#include "proto/gnmi_json.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "proto/gnmi_codec.h"
 
 struct leaves {
 	struct str log;

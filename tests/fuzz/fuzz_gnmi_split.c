@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/str.h"
-#include "proto/gnmi_split.h"
+#include "base/str.h"
+#include "proto/gnmi_walk.h"
 
 static void put_varint(struct str *out, uint64_t value)
 {

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
+#include "base/arena.h"
+#include "base/bytes.h"
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
 #include "tests/fuzz/gnmi_log.h"

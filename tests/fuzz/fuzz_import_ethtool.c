@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/import/import_host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

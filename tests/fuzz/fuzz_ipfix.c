@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "collectors/push/burst.h"
 #include "collectors/push/ipfix.h"
 #include "config/push_objects.h"

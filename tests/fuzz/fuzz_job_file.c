@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/jobs/hostlist.h"
 #include "agent/jobs/job_file.h"
-#include "agent/jobs/job_select.h"
+#include "agent/jobs/slurm.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/inflate.h"
+#include "base/bytes.h"
 #include "collectors/push/push_feed.h"
 #include "config/config.h"
 #include "config/profile/profile.h"

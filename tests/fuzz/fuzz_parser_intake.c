@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/log.h"
-#include "agent/base/str.h"
-#include "agent/base/text_clean.h"
-#include "agent/daemon/parser_intake.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/text_clean.h"
+#include "agent/jail/parser_intake.h"
 #include "db/model/metric.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

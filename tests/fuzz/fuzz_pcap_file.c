@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/err.h"
-#include "collectors/packet/pcap_file.h"
+#include "base/err.h"
+#include "collectors/packet/capture/pcap_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

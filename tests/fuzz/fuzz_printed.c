@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "agent/document/csv_field.h"
 #include "agent/document/json_print.h"
 #include "agent/document/json_value.h"

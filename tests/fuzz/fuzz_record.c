@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "agent/document/json_outside.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collectors/packet/encapsulation_count.h"
-#include "collectors/packet/roce_parse.h"
+#include "collectors/packet/frame/frame_count.h"
+#include "collectors/packet/frame/roce_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "db/block/bits.h"
-#include "db/block/rollup_make.h"
+#include "db/block/rollup_codec.h"
 #include "db/model/metric.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
  * own gate lets through. */
 #include <stdlib.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "collectors/recorded/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

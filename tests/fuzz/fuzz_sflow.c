@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/packet/sflow_counters.h"
-#include "collectors/packet/sflow_decode.h"
-#include "collectors/packet/sflow_summary.h"
+#include "collectors/packet/sflow/sflow_counters.h"
+#include "collectors/packet/sflow/sflow_decode.h"
+#include "collectors/packet/sflow/sflow_summary.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

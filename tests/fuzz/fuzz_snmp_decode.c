@@ -8,15 +8,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/bytes.h"
+#include "base/bytes.h"
 #include "collectors/snmp/snmp_decode.h"
 #include "collectors/snmp/snmp_ports.h"
 #include "collectors/snmp/snmp_rows.h"
-#include "collectors/snmp/snmp_sums.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 #include "tests/fuzz/printed.h"
 
 #define PER_ANSWER 48

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/bytes.h"
+#include "base/arena.h"
+#include "base/bytes.h"
 #include "collectors/snmp/snmp_lldp.h"
 #include "tests/fuzz/printed.h"
 

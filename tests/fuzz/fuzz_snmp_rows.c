@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/bytes.h"
+#include "base/bytes.h"
 #include "collectors/snmp/snmp_rows.h"
 
 #define PER_ANSWER 64

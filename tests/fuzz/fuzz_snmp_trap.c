@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/bytes.h"
+#include "base/bytes.h"
 #include "collectors/snmp/snmp_engine.h"
 #include "collectors/snmp/snmp_trap.h"
 #include "config/profile/profile.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "db/block/bits.h"
-#include "db/block/tail_codec.h"
+#include "db/block/block_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

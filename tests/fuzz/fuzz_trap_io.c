@@ -12,11 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/bytes.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
 #include "collectors/snmp/snmp_trap.h"
 #include "collectors/snmp/snmp_trap_io.h"
 #include "tests/fuzz/printed.h"

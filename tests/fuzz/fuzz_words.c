@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "agent/check/check_range.h"
 #include "tests/fuzz/printed.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "proto/gnmi.h"
 
 /* One line per update; nothing that differs between decoders by design (path_id). Bytes are written

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/text_clean.h"
+#include "base/text_clean.h"
 
 static inline void printed_fault(const char *what, const char *text)
 {

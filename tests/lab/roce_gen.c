@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/packet/icrc.h"
+#include "collectors/packet/frame/icrc.h"
 
 enum {
 	ROCE_PORT = 4791,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "collectors/push/push_feed.h"
 #include "config/config.h"
 #include "config/profile/profile.h"

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 #define METRICS "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 

@@ -1,9 +1,8 @@
-"""schemas - docs/schema read and applied. Schemas().mistakes(name, document) lists what of a document its schema does not allow."""
+"""schemas - the schemas of a build (docs/schema, and those printed from the answers) read and applied. Schemas(build).mistakes(name, document) lists what of a document its schema does not allow."""
 import json, os, warnings
 
 import jsonschema
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "schema")
 ENDING = ".schema.json"
 # Documents of the same form, by the words of their commands; `calc ecn` and others have a schema of their own name, calc-ecn.
 SHARED = {
@@ -29,7 +28,9 @@ def deepest(error):
 
 
 class Schemas:
-    def __init__(self, folder=FOLDER):
+    def __init__(self, build):
+        """@build: the build directory, which holds the folder of schemas."""
+        folder = os.path.join(build, "schema")
         self.by_id, self.validators = {}, {}
         for file in sorted(os.listdir(folder)):
             if file.endswith(ENDING):
@@ -50,7 +51,7 @@ class Schemas:
 
     def mistakes(self, name, document):
         if name + ENDING not in self.by_id:
-            return ["there is no docs/schema/%s%s" % (name, ENDING)]
+            return ["there is no schema %s%s" % (name, ENDING)]
         out = {}
         for error in self.validator(name).iter_errors(document):
             for leaf in deepest(error):

@@ -172,7 +172,7 @@ class Looked:
     """What was validated, and what was wrong."""
 
     def __init__(self):
-        self.schemas, self.wrong, self.of, self.lines = schema_files.Schemas(), [], {}, set()
+        self.schemas, self.wrong, self.of, self.lines = schema_files.Schemas(os.path.dirname(sys.argv[1])), [], {}, set()
 
     def document(self, words, asked, document):
         name = schema_files.name_of(words)

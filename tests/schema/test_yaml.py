@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_yaml.py EXAMPLE PAGE - docs/schema/rocewatch.yaml.schema.json takes the example configuration and each example of docs/configuration.md,
+"""test_yaml.py EXAMPLE PAGE BUILD - the schema of rocewatch.yaml takes the example configuration and each example of docs/configuration.md,
 and refuses an unknown key, a wrong word, a number without unit and a text for a list in them."""
 import copy, os, re, sys
 
@@ -21,7 +21,7 @@ Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|fals
 
 
 def main():
-    read = schemas.Schemas()
+    read = schemas.Schemas(sys.argv[3])
     with open(sys.argv[1]) as f:
         example = yaml.load(f, Loader)
     with open(sys.argv[2]) as f:

@@ -193,7 +193,13 @@ class Run:
         self.doctor = doctor.stdout
         self.size_mb = sum(os.path.getsize(os.path.join(self.dir, n)) for n in os.listdir(self.dir) if n.startswith("rocewatch.db")) / 2**20
         self.agent.send_signal(signal.SIGTERM)
-        check(self.agent.wait(120) == 0, "the agent ended with %s beside %s" % (self.agent.returncode, self.kind))
+        code = self.agent.wait(120)
+        said = self.said()
+        # clang 14's search for leaks may crash itself, now and then, beside gRPC's threads that end: it says so after "stopped"
+        if code == 1 and "LeakSanitizer has encountered a fatal error" in said and re.search(r"where=agent msg=\"?stopped", said):
+            print("beside %s the search for leaks crashed after the agent had stopped: leaks were not looked for" % self.kind)
+            code = 0
+        check(code == 0, "the agent ended with %s beside %s:\n%s" % (code, self.kind, said[-6000:]))
 
     def told(self):
         """A line of the log or of the doctor about the hostile one."""

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/fake/gnmi_server.h"
 
 #define BOMB_BYTES (256u << 20)

@@ -13,14 +13,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 #include "db/series/series_memory.h"
 
 struct window_world {

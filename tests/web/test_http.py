@@ -76,7 +76,7 @@ def test_documents_are_the_commands(case):
         incidents = web.json("/api/v1/incidents?all=1")["incidents"]
         check(incidents, "the case has no incident")
         ids = {p[len("/api/v1/"):]: incidents[0]["id"] for p in paths if p.startswith("/api/v1/incident/")}
-        seen, schemas = 0, schema_files.Schemas()
+        seen, schemas = 0, schema_files.Schemas(os.path.dirname(case.binary))
         for full in sorted(paths):
             path = full[len("/api/v1/"):] if full.startswith("/api/v1/") else None
             if not path or path == "events" or path == "tune/show":

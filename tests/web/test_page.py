@@ -242,10 +242,11 @@ def run(*argv):
 
 def record(binary, work, scenario="pfc-storm", more=()):
     case, db = os.path.join(work, scenario), os.path.join(work, scenario + ".db")
-    run(binary, "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case, *more)
+    shipped = live_lab.shipped(os.path.dirname(binary))
+    run(shipped, "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case, *more)
     with open(os.path.join(case, "fabric.yaml"), "a") as f:
         f.write("tuning: { min_evidence: 5m }\n")
-    run(binary, "replay", "--from", case, "--db", db)
+    run(shipped, "replay", "--from", case, "--db", db)
     return db
 
 
@@ -459,7 +460,8 @@ TOKEN = "page-test-token-0123456789"
 
 class Lab:
     def __init__(self, build, work):
-        self.lab = live_lab.Live(build, os.path.join(work, "live"), "pfc-storm", face="sonic-gnmi", at="6s")
+        # The page is what is looked at: this agent is the shipped one. web.live has a sanitized agent and server.
+        self.lab = live_lab.Live(os.path.dirname(live_lab.shipped(build)), os.path.join(work, "live"), "pfc-storm", face="sonic-gnmi", at="6s")
         self.lab.start()
 
     def serve(self, work):

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/stats.h"
+#include "base/str.h"
 
 /* A root is accepted with this share of the pressure of its tree, and this many times the next. */
 #define ACCEPT_SHARE 0.4

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
+#include "base/arena.h"
 
 #define STUCK 0.95
 enum { TRIES = 64 }; /* edges from which a ring is searched */

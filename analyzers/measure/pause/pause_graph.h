@@ -6,7 +6,7 @@
  * switch pauses its inputs. Roots are found by structure and magnitude, never by the order of
  * polls: pause spreads within a round trip per hop, and polls are a thousand times slower.
  *
- * How it works. Every edge (pause_edges.h) brings its pause time as a load. At a switch the load of
+ * How it works. Every edge (pause_net.h) brings its pause time as a load. At a switch the load of
  * an input goes to the egress ports that can have filled its buffer: not back to the neighbour it
  * came from, and from an upper tier only downwards. It is shared out by what shows their queues:
  * watermarks; else their own pause, marks, load. An egress that is as paused as the input passes
@@ -25,9 +25,27 @@
 
 #include "analyzers/measure/pause/pause_blame.h"
 #include "analyzers/measure/pause/pause_cycle.h"
-#include "analyzers/measure/pause/pause_edges.h"
+#include "analyzers/measure/pause/pause_net.h"
 
 struct analyzer_in;
+
+/* ---- pause_tree ------------------------------------------------------------ */
+
+/*
+ * pause_tree - who waits because of a root: its direct and indirect victims.
+ */
+
+enum { PAUSE_TREES = 8 };
+
+/* pause_trees - draw the trees of the PAUSE_TREES strongest of @n roots, all of the net's priority.
+ */
+void pause_trees(const struct pause_net *net, struct pause_root *roots, size_t n);
+
+/* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three
+ * switches wait. */
+int pause_ladder(const struct pause_root *root);
+
+/* ---- pause_graph ----------------------------------------------------------- */
 
 struct pause_graph {
 	/* the ports below are those of this observation */

@@ -205,7 +205,7 @@ def state_changes(asked):
     db = asked.samples("states", begin, sorted(rows))
     for span, want in (("24h", ["speed 400 Gbit/s -> 100 Gbit/s", "speed 100 Gbit/s -> 400 Gbit/s", "MTU 9.22 KB -> 4.20 KB"]), ("45m", ["speed 100", "MTU"]), ("20m", [])):
         doc = asked.json(db, "links", "--no-compare", "--since", span)
-        mistakes = schemas.Schemas().mistakes("report-links", doc)
+        mistakes = schemas.Schemas(os.path.dirname(os.path.realpath(sys.argv[1]))).mistakes("report-links", doc)
         check(not mistakes, "report links --since %s: %s" % (span, mistakes))
         got = [c["text"] for c in doc["changes"]]
         check(len(got) == len(want) and all(g.startswith(w) for g, w in zip(got, want)), "--since %s: changes %s" % (span, doc["changes"]))
@@ -223,6 +223,19 @@ def slow_link(asked):
     check([(p["port"], p["words"]) for p in doc["ports"]] == [("Ethernet2", [words])], "ports: %s" % doc["ports"])
     check([a["text"] for a in doc["audit"]] == [words], "the audit says %s" % doc["audit"])
     check(doc["ports_known"]["speed"] == 3, "speed of 3 ports was told: %s" % doc["ports_known"])
+
+
+def trees_of_incidents(asked):
+    """Where pause began is shown in the window of each incident about it, as `pause tree --incident` draws it."""
+    db = asked.replay("config_mismatch/credits_paused", "credits.db")
+    doc = asked.json(db, "pause", "--no-compare")
+    check(doc["incidents"] and doc["trees"], "credits.db has no incident about pause, or no tree")
+    wanted = []
+    for incident in doc["incidents"][:3]:
+        drawn = json.loads(asked.run("--db", db, "pause", "tree", "--incident", incident["id"], "--format", "json"))
+        wanted += [(drawn["from"], drawn["to"], tree["device"], tree["port"]) for tree in drawn["trees"]]
+    got = [(tree["from"], tree["to"], tree["device"], tree["port"]) for tree in doc["trees"]]
+    check(got == wanted, "trees of the report: %s; of its incidents: %s" % (got, wanted))
 
 
 def stale(asked, db):
@@ -278,6 +291,7 @@ def main():
         try:
             storm, healthy = asked.replay("pause_storm/spread", "storm.db"), asked.replay("pause_storm/healthy", "healthy.db")
             dropped = asked.replay("pause_storm/watchdog_drops", "dropped.db")
+            trees_of_incidents(asked)
             nothing = edited(asked, healthy, "nothing.db", ["DELETE FROM " + t for t in ("block", "block_minute", "block_hour", "tail", "target", "incident")])
             formats(asked, storm)
             verdict_is_exit(asked, storm)

@@ -13,13 +13,15 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/locked.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/locked.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "agent/alert/sender.h"
 #include "config/config.h"
+#include "config/schema.h"
 
 /* A module as an analyzer would bring it. */
 struct imbalance {
@@ -66,7 +68,9 @@ static const struct option_table imbalance = {.section = "analyzers",
 	.rows = imbalance_rows,
 	.n_rows = rw_countof(imbalance_rows),
 	.doc = "spread"};
-static const struct option_table *const tables[] = {&imbalance};
+/* Kinds of receivers are modules too. */
+extern const struct sender sender_alertmanager;
+static const struct option_table *const tables[] = {&imbalance, &sender_alertmanager.options};
 
 static const char full[] =
 	"fabric: pod-a\n"
@@ -125,7 +129,7 @@ static struct config *parse(const char *text, enum config_mode mode)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *c = NULL;
-	if (config_parse(text, strlen(text), "t.yaml", mode, tables, 1, &c, &errors) < 0)
+	if (config_parse(text, strlen(text), "t.yaml", mode, tables, 2, &c, &errors) < 0)
 		fail_msg("%s:%d:%d: %s", errors.v[0].file, errors.v[0].line, errors.v[0].col,
 			errors.v[0].text);
 	assert_int_equal(errors.n, 0);
@@ -575,7 +579,7 @@ static void test_explain(void **state)
 		size_t n;
 		struct err e = {0};
 		FILE *out = open_memstream(&text, &n);
-		int r = config_explain(rows[i].key, tables, 1, out, &e);
+		int r = config_explain(rows[i].key, tables, 2, out, &e);
 		fclose(out);
 		if (r != rows[i].want ||
 			(r == 0 && (!strstr(text, rows[i].part) || strstr(text, rows[i].not_part))))
@@ -583,7 +587,7 @@ static void test_explain(void **state)
 	}
 	struct err e = {0};
 	rw_cleanup(fclosep) FILE *sink = fopen("/dev/null", "w");
-	assert_int_equal(config_explain("analyzers.imbalance.warm", tables, 1, sink, &e), -ENOENT);
+	assert_int_equal(config_explain("analyzers.imbalance.warm", tables, 2, sink, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "did you mean 'analyzers.imbalance.warn'?"));
 }
 
@@ -612,6 +616,50 @@ static void test_key_about(void **state)
 			fail_msg("not explained as '%s'", wanted[i]);
 }
 
+static struct config *with_receiver(const char *keys)
+{
+	struct config *c = NULL;
+	struct err_list errors = {0};
+	rw_cleanup(str_done) struct str text = {0};
+	str_addf(&text, "alerts: { alertmanager: { url: \"http://a:1\"%s } }\n", keys);
+	if (config_parse(text.s, text.n, "t", CONFIG_CASE, tables, 2, &c, &errors) < 0)
+		fail_msg("%s: %s", text.s, errors.v[0].text);
+	err_list_done(&errors);
+	return c;
+}
+
+/* A struct outlives its configuration, and any key of it that changes is seen. */
+static void test_kept(void **state)
+{
+	static const char *const changes[] = {
+		", name: b",
+		", timeout: 11s",
+		", spool: 11",
+		", min_severity: critical",
+		", causes: [pfc_storm]",
+		", username: u, password_env: ONE",
+		", token_file: /x",
+		", tls: { ca: /x }",
+		", tls: { skip_verify: true }",
+	};
+	const struct section *section = sender_alertmanager.options.receiver;
+	for (size_t i = 0; i < rw_countof(changes); i++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		struct config *plain = with_receiver("");
+		struct config *first = with_receiver(changes[i]),
+			      *again = with_receiver(changes[i]);
+		struct config_receiver kept = first->alerts.receivers[0];
+		schema_copy(section, a, &kept);
+		config_free(first);
+		if (!schema_same(section, &kept, &again->alerts.receivers[0]))
+			fail_msg("'%s' is not itself", changes[i]);
+		if (schema_same(section, &kept, &plain->alerts.receivers[0]))
+			fail_msg("'%s' is not seen", changes[i]);
+		config_free(again);
+		config_free(plain);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -626,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_environment_is_emptied),
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_key_about),
+		cmocka_unit_test(test_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

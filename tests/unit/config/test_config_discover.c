@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "config/config.h"
 
 #define DEVICES                                                                                    \

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/config.h"
 
 static struct config *parse(const char *what, const char *text)

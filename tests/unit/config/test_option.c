@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "config/option.h"
 
 struct all {

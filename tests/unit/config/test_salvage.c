@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "config/config_salvage.h"
 
 static void test_salvage(void **state)

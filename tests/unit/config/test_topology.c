@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "config/topology.h"
 
 static struct topology_port leaf1_ports[] = {

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/yaml.h"
 
 static void test_places(void **state)

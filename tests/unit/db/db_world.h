@@ -14,12 +14,11 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
-#include "db/sqlite/samples_table.h"
+#include "db/sqlite/read/samples_table.h"
 
 #define T0 INT64_C(1700000000000000000)
 #define SECONDS(n) (T0 + (int64_t)((n)*1e9))

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "proto/gnmi.h"
 
 static inline void wire_varint(struct str *out, uint64_t v)

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "proto/gnmi_json.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "proto/gnmi_codec.h"
 #include "tests/unit/proto/gnmi_wire.h"
 
 static const struct gnmi_list lists[] = {

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "proto/gnmi_path.h"
 
 /* Text read and put down again. */

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "proto/gnmi_codec.h"
-#include "proto/gnmi_split.h"
+#include "proto/gnmi_walk.h"
 #include "tests/unit/proto/gnmi_wire.h"
 
 static void see(void *arg, const struct gnmi_update *update)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "proto/gnmi.h"
 
 #define TEXT(t)                                                                                    \

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <gnmi.pb-c.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
 #include "tests/unit/collectors/gnmi/gnmi_messages.h"

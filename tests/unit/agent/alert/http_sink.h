@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 enum { SINK_MAX = 4096 };
 
@@ -161,7 +161,7 @@ static inline size_t sink_asked(struct http_sink *sink)
 	return n;
 }
 
-static void sink_set(struct http_sink *sink, int status, int refuse)
+static inline void sink_set(struct http_sink *sink, int status, int refuse)
 {
 	pthread_mutex_lock(&sink->mutex);
 	sink->status = status;

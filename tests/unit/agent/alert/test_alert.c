@@ -18,17 +18,16 @@
 #include <jansson.h>
 
 #include "agent/alert/alert.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/hmac.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
 #include "agent/document/json_value.h"
-#include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "agent/modules.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/open.h"
@@ -57,6 +56,7 @@ struct world {
 	struct config *config;
 	struct alert *alert;
 	int window; /* of findings */
+	bool open_only; /* a start restores no closed incidents */
 	int64_t ticks, stop_at; /* stop_at: a tick; 0: by .wait only */
 	struct http_sink *wait;
 	size_t wait_n;
@@ -118,9 +118,10 @@ static void world_start(struct world *w, const char *receivers)
 	assert_int_equal(db_history_open(w->db, &history, &e), 0);
 	if (alert_load(w->alert, history, world_wall(w), world_mono(w), &e) != 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(history_sql(history, "SELECT json FROM incidents ORDER BY opened_ns",
-				 world_take_row, w->ledger, &e),
-		0);
+	const char *sql = "SELECT json FROM incidents ORDER BY opened_ns";
+	if (w->open_only)
+		sql = "SELECT json FROM incidents WHERE state<>'closed' ORDER BY opened_ns";
+	assert_int_equal(history_sql(history, sql, world_take_row, w->ledger, &e), 0);
 	history_close(history);
 	alert_sync(w->alert, w->ledger, world_wall(w));
 }
@@ -187,6 +188,18 @@ static void world_expect(struct world *w, struct http_sink *sink, size_t n)
 	world_run(w);
 	if (sink_count(sink) != n)
 		fail_msg("expected %zu messages, got %zu", n, sink_count(sink));
+}
+
+static void world_seconds(struct world *w, int64_t seconds);
+
+/* Until the agent has the answers to @n messages to its first receiver: the sink counts them a
+ * moment before. */
+static void world_answered(struct world *w, uint64_t n)
+{
+	const int64_t late_ns = mono_now().ns + PATIENCE_NS;
+	while (alert_at(w->alert, 0).sent < n && mono_now().ns < late_ns)
+		world_seconds(w, 1);
+	assert_int_equal(alert_at(w->alert, 0).sent, n);
 }
 
 static void world_seconds(struct world *w, int64_t seconds)
@@ -622,6 +635,32 @@ static void test_silence_and_ack(void **state)
 	sink_done(&sink);
 }
 
+/* What was told before a silence is told again when it is over: once, not each second. */
+static void test_silence_of_what_was_told(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0}, json = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  resend: 1h\n  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_expect(&w, &sink, 1);
+	str_addf(&json,
+		"{\"port\": \"e*\", \"why\": \"new fans\", \"from_ns\": %lld, \"until_ns\": %lld}",
+		(long long)START_NS, (long long)(START_NS + (w.ticks + 50) * NS_PER_S));
+	json_decref(world_ask(&w, "silence_add", json.s));
+	world_seconds(&w, 40);
+	assert_int_equal(sink_count(&sink), 1);
+	world_expect(&w, &sink, 2);
+	world_seconds(&w, 100);
+	assert_told(&sink, "opened:e1 reminder:e1");
+	world_end(&w);
+	sink_done(&sink);
+}
+
 /* Made while the clock was an hour ahead: it goes on, rather than begin in an hour. */
 static void test_silence_follows_the_clock(void **state)
 {
@@ -804,6 +843,8 @@ static void test_refused_is_given_up(void **state)
 	world_raise(&w, "leaf1", "e1", SEV_WARNING);
 	for (int k = 0; k < TURNS_MOST && sink_asked(&sink) < 3; k++)
 		world_seconds(&w, 1);
+	/* it answers: the message is at fault, and others need not wait */
+	assert_false(alert_at(w.alert, 0).failing);
 	world_seconds(&w, 60);
 	assert_int_equal(sink_asked(&sink), 3);
 	assert_int_equal(alert_at(w.alert, 0).dropped, 1);
@@ -917,15 +958,45 @@ static void test_reload(void **state)
 	sink_done(&comes);
 }
 
+/* What the old thread of a receiver had in its hands when its words changed is sent by the new one.
+ */
+static void test_reload_under_way(void **state)
+{
+	rw_cleanup(str_done) struct str before = {0}, after = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_set(&sink, 0, 0); /* it takes the message, and never answers */
+	sink_begin(&sink);
+	str_add(&before, "  webhook:\n");
+	hook(&before, "a", &sink, "timeout: 5m");
+	str_add(&after, "  webhook:\n");
+	hook(&after, "a", &sink, "timeout: 4m");
+	world_begin(&w, before.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	for (int k = 0; k < TURNS_MOST && sink_asked(&sink) < 1; k++)
+		world_seconds(&w, 1);
+	assert_int_equal(sink_asked(&sink), 1);
+	sink_set(&sink, 200, 0);
+	struct config *fresh = world_config(after.s);
+	alert_reload(w.alert, fresh, w.ledger, world_wall(&w));
+	ledger_reload(w.ledger, fresh->fabric);
+	config_free(w.config);
+	w.config = fresh;
+	world_expect(&w, &sink, 1);
+	assert_told(&sink, "opened:e1");
+	world_end(&w);
+	sink_done(&sink);
+}
+
 static void test_filters(void **state)
 {
 	static const struct {
 		const char *filter, *told;
 	} rows[] = {
-		{"devices: [\"spine*\"]", "opened:s1"},
-		{"causes: [\"ecn_*\"]", ""},
-		{"causes: [pfc_storm], devices: [leaf2]", "opened:l2"},
-		{"jobs: [nobody]", ""},
+		{"devices: [\"spine*\"]", "opened:s1"}, {"causes: [\"ecn_*\"]", ""},
+		{"causes: [pfc_storm], devices: [leaf2]", "opened:l2"}, {"jobs: [nobody]", ""},
+		{"devices: [\"gpu*\"]", "opened:h1"}, /* a host is a device, too */
 	};
 	enum { N = rw_countof(rows) };
 	rw_cleanup(str_done) struct str yaml = {0};
@@ -946,7 +1017,10 @@ static void test_filters(void **state)
 	world_raise(&w, "leaf1", "l1", SEV_WARNING);
 	world_raise(&w, "leaf2", "l2", SEV_WARNING);
 	world_raise(&w, "spine1", "s1", SEV_WARNING);
-	world_expect(&w, &all, 3);
+	struct finding of_host = world_finding(&w, "leaf1", "h1", SEV_WARNING);
+	of_host.host = "gpu7";
+	ledger_take(w.ledger, &of_host);
+	world_expect(&w, &all, 4);
 	for (size_t i = 0; i < N; i++) {
 		world_expect(&w, &sinks[i], *rows[i].told ? 1 : 0);
 		assert_told(&sinks[i], rows[i].told);
@@ -969,6 +1043,7 @@ static void test_filter_keeps(void **state)
 	world_begin(&w, yaml.s);
 	world_raise(&w, "leaf1", "e1", SEV_WARNING);
 	world_expect(&w, &sink, 1);
+	world_answered(&w, 1);
 	struct finding other = world_finding(&w, "leaf1", "e1", SEV_WARNING);
 	other.cause = CAUSE_INCAST;
 	other.confidence_ratio = 0.99;
@@ -978,6 +1053,137 @@ static void test_filter_keeps(void **state)
 	world_clear(&w, "leaf1", "e1");
 	world_expect(&w, &sink, 2);
 	assert_told(&sink, "opened:e1 resolved:e1");
+	world_end(&w);
+	sink_done(&sink);
+}
+
+/* The ledger forgets what is closed, and a restart brings only what is open into it: an end that
+ * still waits for its receiver is sent all the same, with what is known of the incident. */
+static void test_end_outlives_the_incident(void **state)
+{
+	for (int restarted = 0; restarted < 2; restarted++) {
+		rw_cleanup(str_done) struct str yaml = {0};
+		struct http_sink sink;
+		struct world w;
+		sink_init(&sink);
+		sink_begin(&sink);
+		str_add(&yaml, "  webhook:\n");
+		hook(&yaml, "a", &sink, "retry: 5s");
+		world_begin(&w, yaml.s);
+		world_raise(&w, "leaf1", "e1", SEV_WARNING);
+		world_expect(&w, &sink, 1);
+		sink_set(&sink, 503, 0);
+		world_clear(&w, "leaf1", "e1");
+		world_seconds(&w, 3);
+		ledger_forget(w.ledger, START_NS + 1000 * 3600 * NS_PER_S);
+		const struct incident **all;
+		assert_int_equal(ledger_incidents(w.ledger, &all), 0);
+		world_seconds(&w, 5);
+		if (restarted) {
+			world_count(&w, "SELECT 1");
+			world_stop(&w);
+			w.open_only = true;
+			world_start(&w, yaml.s);
+			assert_int_equal(ledger_incidents(w.ledger, &all), 0);
+		}
+		sink_set(&sink, 200, 0);
+		world_expect(&w, &sink, 2);
+		assert_told(&sink, "opened:e1 resolved:e1");
+		assert_int_equal(told_times(&sink, "resolved", "e1"), 1);
+		json_t *o = sink_json(&sink, 1);
+		assert_string_equal(doc_word(o, "note"), ""); /* it is closed, and nothing else */
+		json_decref(o);
+		world_end(&w);
+		sink_done(&sink);
+	}
+}
+
+/* What a restart takes over from the database: when the next reminder is due, what a receiver was
+ * told last, and which rows to delete when it goes. */
+static void test_restart_knows_what_was_told(void **state)
+{
+	enum { RESEND = 3600, SPARE = 2500 /* seconds of the test, for a slow machine */ };
+	rw_cleanup(str_done) struct str yaml = {0}, nobody = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  resend: 1h\n  webhook:\n");
+	hook(&yaml, "a", &sink, "retry: 5s");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_CRITICAL);
+	world_expect(&w, &sink, 1);
+	const int64_t told = w.ticks;
+	const int64_t success_ns = alert_at(w.alert, 0).last_success_ns;
+	assert_true(success_ns > START_NS);
+	w.ticks += RESEND - 600;
+	world_count(&w, "SELECT 1");
+	world_stop(&w);
+	world_start(&w, yaml.s);
+	assert_true(alert_at(w.alert, 0).last_success_ns == success_ns);
+	w.ticks += 500;
+	world_seconds(&w, 10);
+	assert_int_equal(sink_count(&sink), 1); /* not before its time */
+	world_expect(&w, &sink, 2);
+	assert_in_range(
+		w.ticks - told, RESEND - 10, RESEND + SPARE); /* not an hour after the start */
+	world_count(&w, "SELECT 1");
+	world_stop(&w);
+	w.ticks -=
+		2 * RESEND; /* the clock was set back meanwhile: the next one is not late for it */
+	const int64_t back = w.ticks;
+	world_start(&w, yaml.s);
+	w.ticks += RESEND - 100;
+	world_expect(&w, &sink, 3);
+	assert_in_range(w.ticks - back, RESEND - 10, RESEND + SPARE);
+	assert_told(&sink, "opened:e1 reminder:e1 reminder:e1");
+	world_count(&w, "SELECT 1");
+	world_stop(&w);
+	world_start(&w, yaml.s);
+	str_add(&nobody, "  {}\n");
+	struct config *fresh = world_config(nobody.s);
+	alert_reload(w.alert, fresh, w.ledger, world_wall(&w));
+	ledger_reload(w.ledger, fresh->fabric);
+	config_free(w.config);
+	w.config = fresh;
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts"), 0);
+	world_end(&w);
+	sink_done(&sink);
+}
+
+/* What is settled is forgotten after a day, and its rows go; what still waits stays however long
+ * the receiver is away. */
+static void test_settled_is_forgotten(void **state)
+{
+	enum { DAY = 24 * 3600 };
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "retry: 5s");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_raise(&w, "leaf1", "e2", SEV_WARNING);
+	world_expect(&w, &sink, 2);
+	world_clear(&w, "leaf1", "e1");
+	world_expect(&w, &sink, 3);
+	sink_set(&sink, 503, 0);
+	world_clear(&w, "leaf1", "e2");
+	world_seconds(&w, 3);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts"), 2);
+	w.ticks += DAY - 3600;
+	world_seconds(&w, 3);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts"), 2);
+	w.ticks += 2 * 3600;
+	world_seconds(&w, 3);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts"), 1);
+	sink_set(&sink, 200, 0);
+	world_expect(&w, &sink, 4);
+	assert_int_equal(told_times(&sink, "resolved", "e2"), 1);
+	world_seconds(&w, 3);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts"), 0);
 	world_end(&w);
 	sink_done(&sink);
 }
@@ -1019,6 +1225,7 @@ int main(void)
 		cmocka_unit_test(test_cover_ahead_of_the_clock),
 		cmocka_unit_test(test_cover_is_the_receivers),
 		cmocka_unit_test(test_silence_and_ack),
+		cmocka_unit_test(test_silence_of_what_was_told),
 		cmocka_unit_test(test_silence_follows_the_clock),
 		cmocka_unit_test(test_alertmanager_labels),
 		cmocka_unit_test(test_one_alert_begins_and_ends),
@@ -1026,8 +1233,12 @@ int main(void)
 		cmocka_unit_test(test_spool_is_bounded),
 		cmocka_unit_test(test_spool_keeps_ends),
 		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_reload_under_way),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_filter_keeps),
+		cmocka_unit_test(test_end_outlives_the_incident),
+		cmocka_unit_test(test_restart_knows_what_was_told),
+		cmocka_unit_test(test_settled_is_forgotten),
 		cmocka_unit_test(test_receiver_test),
 	};
 	setenv("NO_PROXY", "", 1);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/alert/alert_wish.h"
-#include "agent/base/cleanup.h"
+#include "agent/alert/receiver.h"
+#include "base/cleanup.h"
 
 #define RESEND 100
 

@@ -19,15 +19,21 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include <jansson.h>
+
+#include "agent/alert/receiver.h"
 #include "agent/alert/sender.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/hmac.h"
+#include "agent/document/json_value.h"
 #include "agent/incident/incident_record.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 
 #include "http_sink.h"
+
+extern const struct sender sender_webhook, sender_syslog, sender_command, sender_mail;
 
 static struct alert_message *sender_message(const char *summary)
 {
@@ -85,7 +91,7 @@ static void test_webhook_signature(void **state)
 	sink_begin(&sink);
 	str_addf(&url, "http://127.0.0.1:%d/hook", sink.port);
 	setenv("RW_TEST_SECRET", "geheim", 1);
-	const struct config_receiver to = {.kind = RECEIVER_WEBHOOK,
+	const struct config_receiver to = {.kind = &sender_webhook.options,
 		.name = "r",
 		.url = url.s,
 		.timeout_ns = 10 * NS_PER_S,
@@ -101,6 +107,18 @@ static void test_webhook_signature(void **state)
 	assert_non_null(strstr(sink.heads[0], "X-Rocewatch-Delivery: abcdefgh-1-"));
 	assert_null(strstr(sink.heads[0], "geheim"));
 	assert_null(strstr(sink.bodies[0], "geheim"));
+	assert_true(llabs(strtoll(t + 25, NULL, 10) - wall_now().ns / NS_PER_S) < 3600);
+	assert_non_null(strstr(sink.heads[0], "X-Rocewatch-Event: opened"));
+	assert_non_null(strstr(sink.heads[0], "Content-Type: application/json"));
+	json_t *o = json_loads(sink.bodies[0], 0, NULL);
+	assert_int_equal(json_integer_value(json_object_get(o, "version")), 1);
+	assert_string_equal(doc_word(o, "event"), "opened");
+	assert_string_equal(doc_word(o, "fabric"), "pod-a");
+	assert_string_equal(doc_word(o, "time"), "2023-11-14T22:13:30.000Z");
+	assert_string_equal(doc_word(json_object_get(o, "incident"), "id"), "abcdefgh");
+	assert_true(*doc_word(o, "headline") != '\0');
+	assert_int_equal(strncmp(doc_word(o, "delivery"), "abcdefgh-1-", 11), 0);
+	json_decref(o);
 	/* beside the incident and in it, as 'incident show' has it */
 	const char *runbook = strstr(sink.bodies[0], "\"runbook\":\"rocewatch runbook pfc_storm\"");
 	assert_non_null(runbook);
@@ -125,7 +143,7 @@ static void syslog_take(
 	int fd, const char *where, const char *summary, int facility, char *line, size_t size)
 {
 	struct err e = {0};
-	const struct config_receiver to = {.kind = RECEIVER_SYSLOG,
+	const struct config_receiver to = {.kind = &sender_syslog.options,
 		.name = "r",
 		.address = where,
 		.facility = facility,
@@ -205,8 +223,8 @@ static void test_syslog_format(void **state)
 }
 
 /* A program gets the mail or the incident on its standard input, and nothing else of ours. */
-static void run_program(const char *script, struct config_receiver *to, const char *summary,
-	int expected, struct err *e)
+static void run_program_with(const char *script, struct config_receiver *to,
+	const struct alert_message *message, int expected, struct err *e)
 {
 	char dir[] = "/tmp/rw-run-XXXXXX";
 	rw_cleanup(str_done) struct str path = {0}, out = {0}, rm = {0};
@@ -220,9 +238,7 @@ static void run_program(const char *script, struct config_receiver *to, const ch
 	assert_int_equal(chmod(path.s, (mode_t)strtol(mode, NULL, 8)), 0);
 	const char *const argv[] = {path.s, out.s};
 	to->run = (struct config_texts){argv, 2};
-	struct alert_message *message = sender_message(summary);
 	assert_int_equal(sender_send(to, message, e), expected);
-	alert_message_free(message);
 	char *text = NULL;
 	size_t n;
 	if (expected == 0) {
@@ -234,10 +250,18 @@ static void run_program(const char *script, struct config_receiver *to, const ch
 	assert_int_equal(system(rm.s), 0);
 }
 
+static void run_program(const char *script, struct config_receiver *to, const char *summary,
+	int expected, struct err *e)
+{
+	struct alert_message *message = sender_message(summary);
+	run_program_with(script, to, message, expected, e);
+	alert_message_free(message);
+}
+
 static void test_command(void **state)
 {
 	struct config_receiver to = {
-		.kind = RECEIVER_COMMAND, .name = "r", .timeout_ns = 20 * NS_PER_S};
+		.kind = &sender_command.options, .name = "r", .timeout_ns = 20 * NS_PER_S};
 	struct err e = {0};
 	const int ours = open("/dev/zero", O_RDONLY); /* not closed by exec(): it must be done */
 	setenv("RW_TEST_SECRET", "geheim", 1);
@@ -265,7 +289,7 @@ static void test_command(void **state)
 static void test_mail_text(void **state)
 {
 	static const char *const to_list[] = {"noc@example.org", "b@example.org"};
-	struct config_receiver to = {.kind = RECEIVER_MAIL,
+	struct config_receiver to = {.kind = &sender_mail.options,
 		.name = "r",
 		.from = "rw@example.org",
 		.to = {to_list, 2},
@@ -287,6 +311,215 @@ static void test_mail_text(void **state)
 	assert_non_null(strstr(e.text, "Content-Transfer-Encoding: base64\n\n"));
 	for (const char *p = e.text; *p; p++)
 		assert_true((unsigned char)*p < 0x7f);
+}
+
+/* What a mail program makes of a mail that is not plain. */
+static void test_mail_decoded(void **state)
+{
+	static const char *const to_list[] = {"noc@example.org"};
+	static const char decode[] =
+		"python3 -c 'import sys, email, email.policy as p\n"
+		"m = email.message_from_binary_file(sys.stdin.buffer, policy=p.default)\n"
+		"print(m[\"MIME-Version\"], m[\"Subject\"], m.get_content(), sep=\"|\")' >$1";
+	struct config_receiver to = {.kind = &sender_mail.options,
+		.name = "r",
+		.from = "rw@example.org",
+		.to = {to_list, 1},
+		.timeout_ns = 20 * NS_PER_S};
+	struct err e = {0};
+	run_program(decode, &to, "p\xc3\xa4used by \xe2\x82\xac 5 of bandwidth", 0, &e);
+	if (strncmp(e.text, "1.0|[critical] pod-a: ", 22) != 0 ||
+		!strstr(e.text, "p\xc3\xa4used by \xe2\x82\xac 5 of bandwidth"))
+		fail_msg("%s", e.text);
+	/* a subject of many encoded words, none of which ends within a character */
+	rw_cleanup(str_done) struct str fabric = {0}, expected = {0};
+	for (int i = 0; i < 40; i++)
+		str_add(&fabric, i % 3 ? "\xe2\x82\xac" : "a");
+	str_addf(&expected, " %s: test of the receiver: nothing is wrong|", fabric.s);
+	const struct alert_context context = {.event = ALERT_TEST,
+		.fabric = fabric.s,
+		.receiver = "r",
+		.time_ns = 1700000010 * NS_PER_S};
+	struct alert_message *message = alert_message_test(&context);
+	run_program_with(decode, &to, message, 0, &e);
+	alert_message_free(message);
+	if (!strstr(e.text, expected.s))
+		fail_msg("read '%s', expected '%s'", e.text, expected.s);
+}
+
+/* ---- messages -------------------------------------------------------------- */
+
+static struct alert_message *message_of(
+	const struct incident *incident, enum alert_event event, const char *labels, int sent)
+{
+	const struct alert_context context = {.event = event,
+		.fabric = "pod-a",
+		.receiver = "r",
+		.web_url = "https://noc//",
+		.labels = labels,
+		.sent = sent,
+		.time_ns = 1700000010 * NS_PER_S};
+	struct incident_record *record = incident_record_blank();
+	record->i = *incident;
+	struct alert_message *message = alert_message_new(&record->i, &context);
+	record->i = (struct incident){0};
+	incident_record_free(record);
+	return message;
+}
+
+/* All that identifies an alert, and what it costs. */
+static void test_message(void **state)
+{
+	static const char *const jobs[] = {"train", "serve"};
+	static const struct next_step steps[] = {
+		{"drain the host", "none: read only"}, {"look", "low"}};
+	struct incident incident = {.id = "abcdefgh",
+		.state = INCIDENT_OPEN,
+		.cause = CAUSE_PFC_STORM,
+		.device = "leaf1",
+		.port = "e1",
+		.host = "gpu7",
+		.group = "up",
+		.priority = 3,
+		.severity = SEV_WARNING,
+		.summary = "paused",
+		.acked_by = "ann",
+		.jobs = jobs,
+		.n_jobs = 2,
+		.usd_per_hour = 120,
+		.usd_total = 35,
+		.next_steps = steps,
+		.n_next_steps = 2};
+	struct alert_message *m = message_of(&incident, ALERT_OPENED, NULL, 0);
+	static const char first[] =
+		"{\"alertname\":\"PfcStorm\",\"device\":\"leaf1\",\"fabric\":\"pod-a\",\"group\":"
+		"\"up\",\"host\":\"gpu7\",\"incident\":\"abcdefgh\",\"port\":\"e1\",\"priority\":"
+		"\"3\",\"severity\":\"warning\",\"training_job\":\"train, serve\"}";
+	assert_string_equal(m->labels, first);
+	assert_null(m->labels_before);
+	assert_string_equal(m->cost, "120 USD/h, 35 USD so far");
+	assert_string_equal(m->jobs, "train, serve");
+	assert_string_equal(m->acked_by, "ann");
+	assert_int_equal(m->n_steps, 2);
+	assert_string_equal(m->steps[1].text, "look");
+	assert_string_equal(m->steps[1].risk, "low");
+	assert_string_equal(m->url, "https://noc/#/incident/abcdefgh");
+	assert_true(m->first && !m->resolved);
+	alert_message_free(m);
+
+	/* worse: another alert, which ends the one before; with the same labels, none */
+	incident.severity = SEV_CRITICAL;
+	m = message_of(&incident, ALERT_ESCALATED, first, 1);
+	assert_non_null(strstr(m->labels, "\"severity\":\"critical\""));
+	assert_string_equal(m->labels_before, first);
+	assert_false(m->first);
+	alert_message_free(m);
+	incident.severity = SEV_WARNING;
+	m = message_of(&incident, ALERT_ESCALATED, first, 1);
+	assert_null(m->labels_before);
+	alert_message_free(m);
+	incident.severity = SEV_CRITICAL;
+	m = message_of(&incident, ALERT_OPENED, first, 1); /* told anew: the old one was ended */
+	assert_null(m->labels_before);
+	assert_non_null(strstr(m->labels, "critical"));
+	alert_message_free(m);
+
+	/* the same alert goes on under the labels it was sent with */
+	m = message_of(&incident, ALERT_REMINDER, first, 2);
+	assert_string_equal(m->labels, first);
+	assert_null(m->labels_before);
+	alert_message_free(m);
+
+	/* the end: it costs nothing any more */
+	incident.state = INCIDENT_CLOSED;
+	incident.priority = PRIO_NONE;
+	m = message_of(&incident, ALERT_RESOLVED, NULL, 3);
+	assert_true(m->resolved);
+	assert_string_equal(m->cost, "35 USD");
+	assert_null(strstr(m->labels, "priority"));
+	alert_message_free(m);
+	incident.usd_total = NAN;
+	m = message_of(&incident, ALERT_RESOLVED, NULL, 3);
+	assert_null(m->cost); /* not known */
+	alert_message_free(m);
+}
+
+/* ---- a reload ---------------------------------------------------------------- */
+
+static void whole_receiver(const struct sender *sender, struct config_receiver *ret)
+{
+	static const char *const one[] = {"a"}, *const two[] = {"a", "b"};
+	*ret = (struct config_receiver){.kind = &sender->options,
+		.name = "name",
+		.min_severity = SEV_WARNING,
+		.resend_ns = 1,
+		.retry_ns = 2,
+		.timeout_ns = 3,
+		.spool = 4,
+		.causes = {one, 1},
+		.devices = {one, 1},
+		.jobs = {one, 1},
+		.url = "url",
+		.address = "address",
+		.facility = 5,
+		.username = "username",
+		.password = {.from = SECRET_FILE, .name = "password", .file = "password"},
+		.token = {.from = SECRET_FILE, .name = "token", .file = "token"},
+		.secret = {.from = SECRET_FILE, .name = "secret", .file = "secret"},
+		.tls_ca = "ca",
+		.tls_cert = "cert",
+		.tls_key = "key",
+		.from = "from",
+		.to = {two, 2},
+		.run = {two, 2}};
+}
+
+/* A receiver of which anything changed is another one: what goes on with its thread would go on
+ * with the old address, the old filter or the old trust. */
+static void test_receiver_same(void **state)
+{
+	static const char *const other[] = {"c"};
+	/* each member where its kind has a key for it */
+#define CHANGED(word, assignment)                                                                  \
+	do {                                                                                       \
+		struct config_receiver was, is;                                                    \
+		whole_receiver(&sender_##word, &was);                                              \
+		whole_receiver(&sender_##word, &is);                                               \
+		struct receiver *receiver = receiver_new(&was, NULL);                              \
+		assert_true(receiver_same(receiver, &was));                                        \
+		is.assignment;                                                                     \
+		if (receiver_same(receiver, &is))                                                  \
+			fail_msg("%s: goes on as it was", #assignment);                            \
+		receiver_free(receiver);                                                           \
+	} while (0)
+	CHANGED(webhook, kind = &sender_mail.options);
+	CHANGED(webhook, name = "x");
+	CHANGED(webhook, min_severity = SEV_CRITICAL);
+	CHANGED(webhook, resend_ns = 9);
+	CHANGED(webhook, retry_ns = 9);
+	CHANGED(webhook, timeout_ns = 9);
+	CHANGED(webhook, spool = 9);
+	CHANGED(webhook, causes.v = other);
+	CHANGED(webhook, devices.v = other);
+	CHANGED(webhook, jobs.n = 0);
+	CHANGED(webhook, url = NULL);
+	CHANGED(syslog, address = "x");
+	CHANGED(syslog, facility = 9);
+	CHANGED(webhook, username = "x");
+	CHANGED(webhook, password.file = "x");
+	CHANGED(webhook, password.file = NULL);
+	CHANGED(webhook, token.file = "x");
+	CHANGED(webhook, token.file = NULL);
+	CHANGED(webhook, secret.file = "x");
+	CHANGED(webhook, secret.file = NULL);
+	CHANGED(webhook, tls_ca = "x");
+	CHANGED(webhook, tls_cert = "x");
+	CHANGED(webhook, tls_key = "x");
+	CHANGED(webhook, tls_skip_verify = true);
+	CHANGED(mail, from = "x");
+	CHANGED(mail, to.n = 1);
+	CHANGED(mail, run.n = 1);
+#undef CHANGED
 }
 
 /* A mail server with one answer to RCPT. */
@@ -320,7 +553,7 @@ static void test_mail_refused(void **state)
 	assert_int_equal(listen(sink.fd, 4), 0);
 	assert_int_equal(pthread_create(&thread, NULL, smtp_main, &sink.fd), 0);
 	str_addf(&url, "smtp://127.0.0.1:%d", sink.port);
-	const struct config_receiver to = {.kind = RECEIVER_MAIL,
+	const struct config_receiver to = {.kind = &sender_mail.options,
 		.name = "r",
 		.url = url.s,
 		.to = {to_list, 1},
@@ -342,6 +575,9 @@ int main(void)
 		cmocka_unit_test(test_syslog_local),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_mail_text),
+		cmocka_unit_test(test_mail_decoded),
+		cmocka_unit_test(test_message),
+		cmocka_unit_test(test_receiver_same),
 		cmocka_unit_test(test_mail_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

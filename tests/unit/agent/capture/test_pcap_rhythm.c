@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "agent/capture/pcap_rhythm.h"
 
 struct rhythm_case {

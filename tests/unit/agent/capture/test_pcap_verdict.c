@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/capture/pcap_paths.h"
 #include "agent/capture/pcap_select.h"
 #include "agent/capture/pcap_verdict.h"

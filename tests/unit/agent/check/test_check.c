@@ -11,14 +11,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "agent/check/check.h"
 #include "agent/reports/report.h"
-#include "agent/reports/spine_imbalance.h"
+#include "agent/answers/spine/answer.h"
 
 #define WINDOW_NS (60 * NS_PER_S)
+
+static const struct fabric no_fabric = {.name = "pod"};
 
 static void ranges(void **state)
 {
@@ -162,7 +165,11 @@ static void ecmp_states(void **state)
 		const struct check *check = check_of_report("spine-imbalance");
 		struct check_ranges given = {0};
 		struct check_line line = {0};
-		struct report_result result = {.sums = sums_of(rows[i].ratios, rows[i].n)};
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		rw_cleanup(spine_imbalance_freep) struct spine_imbalance *sums =
+			sums_of(rows[i].ratios, rows[i].n);
+		const struct report_result result = {
+			.answer = spine_answer_make(sums, &no_fabric, 0, 1, a)};
 		if (rows[i].warn)
 			check_range_parse(rows[i].warn, &given.warn, NULL);
 		check_judge(check, &result, &given, &line);
@@ -170,7 +177,6 @@ static void ecmp_states(void **state)
 		if (line.state != rows[i].want || !strstr(text, rows[i].says))
 			fail_msg("%s: %s", rows[i].what, text);
 		check_line_done(&line);
-		spine_imbalance_free(result.sums);
 	}
 }
 
@@ -244,15 +250,18 @@ static void ecmp_kinds(void **state)
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct check *check = check_of_report("spine-imbalance");
 		struct check_line line = {0};
-		struct report_result result = {.sums = spine_imbalance_new(&options)};
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		rw_cleanup(spine_imbalance_freep) struct spine_imbalance *sums =
+			spine_imbalance_new(&options);
 		for (int at = 0; at < 4; at++)
-			eight_window(result.sums, at, rows[i].lean, &rows[i].judged);
+			eight_window(sums, at, rows[i].lean, &rows[i].judged);
+		const struct report_result result = {
+			.answer = spine_answer_make(sums, &no_fabric, 0, 1, a)};
 		check_judge(check, &result, &(struct check_ranges){0}, &line);
 		rw_cleanup(freep) char *text = printed(check, &line);
 		if (line.state != rows[i].want || !strstr(text, rows[i].says))
 			fail_msg("%s: %s", rows[i].what, text);
 		check_line_done(&line);
-		spine_imbalance_free(result.sums);
 	}
 }
 

@@ -11,8 +11,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "config/config.h"
@@ -238,6 +240,79 @@ static json_t *docs_of(const char *text)
 	return docs;
 }
 
+/* ---- the answers of a row, from its JSON --------------------------------------------- */
+
+static const char *text_in(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static struct status_device device_in(const json_t *row)
+{
+	const char *status = text_in(row, "status");
+	struct status_device device = {.name = text_in(row, "name"),
+		.status = status,
+		.reason = text_in(row, "reason"),
+		.age_s = NAN};
+	if (str_eq(status, "up"))
+		device.up = MAYBE_YES;
+	if (str_eq(status, "down"))
+		device.up = MAYBE_NO;
+	if (json_is_number(json_object_get(row, "age_s")))
+		device.age_s = json_number_value(json_object_get(row, "age_s"));
+	return device;
+}
+
+static struct open_incident incident_in(const json_t *row)
+{
+	return (struct open_incident){.id = text_in(row, "id"),
+		.cause = text_in(row, "cause"),
+		.severity = text_in(row, "severity"),
+		.device = text_in(row, "device"),
+		.port = text_in(row, "port"),
+		.headline = text_in(row, "headline"),
+		.silenced = text_in(row, "silenced"),
+		.acked_by = text_in(row, "acked_by"),
+		.priority = COUNT_UNKNOWN};
+}
+
+static const struct status_answer *status_in(const json_t *doc, struct arena *a)
+{
+	const json_t *list = json_object_get(doc, "devices");
+	struct status_answer *status = arena_new_of(a, struct status_answer);
+	status->n_devices = json_array_size(list);
+	status->devices = arena_array(a, struct status_device, status->n_devices);
+	for (size_t i = 0; i < status->n_devices; i++)
+		status->devices[i] = device_in(json_array_get(list, i));
+	return status;
+}
+
+static const struct watch_answer *watch_in(const json_t *doc, struct arena *a)
+{
+	const json_t *list = json_object_get(doc, "incidents");
+	const json_t *refused = json_object_get(json_object_get(doc, "agent"), "reload_refused");
+	struct watch_answer *watch = arena_new_of(a, struct watch_answer);
+	watch->money = (struct watch_money){NAN, NAN};
+	watch->n_incidents = json_array_size(list);
+	watch->incidents = arena_array(a, struct open_incident, watch->n_incidents);
+	for (size_t i = 0; i < watch->n_incidents; i++)
+		watch->incidents[i] = incident_in(json_array_get(list, i));
+	if (!refused)
+		return watch;
+	watch->status.agent.reload_refused = arena_new_of(a, struct agent_refused);
+	watch->status.agent.reload_refused->text = text_in(refused, "text");
+	return watch;
+}
+
+static void give_answers(struct check_source *source, const char *docs)
+{
+	json_decref(source->docs);
+	source->docs = docs_of(docs);
+	source->arena = arena_new();
+	source->status = status_in(json_object_get(source->docs, "status"), source->arena);
+	source->watch = watch_in(json_object_get(source->docs, "watch"), source->arena);
+}
+
 static char *printed(const struct check *check, const struct check_line *line)
 {
 	char *text = NULL;
@@ -263,8 +338,7 @@ static void each_row(void **state)
 		if (row->crit)
 			assert_int_equal(check_range_parse(row->crit, &given.crit, &e), 0);
 		check_source_init(&source, &client, &row->scope, &given, false);
-		json_decref(source.docs);
-		source.docs = docs_of(row->docs);
+		give_answers(&source, row->docs);
 		if (check->run(&source, &line, &e) < 0)
 			fail_msg("%s %s: %s", row->check, row->what, e.text);
 		rw_cleanup(freep) char *text = printed(check, &line);

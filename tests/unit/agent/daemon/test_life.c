@@ -11,15 +11,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/daemon/clock_watch.h"
-#include "agent/daemon/health.h"
 #include "agent/daemon/life.h"
-#include "agent/daemon/memory_watch.h"
-#include "agent/daemon/sources.h"
+#include "agent/judge/health.h"
+#include "agent/sources/sources.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"

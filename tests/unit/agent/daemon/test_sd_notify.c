@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/daemon/sd_notify.h"
+#include "agent/daemon/life.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 
 static void test_take(void **state)
 {

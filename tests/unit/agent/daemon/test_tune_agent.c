@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/command/command.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"

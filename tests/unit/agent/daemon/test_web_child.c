@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
-#include "agent/daemon/web_child.h"
+#include "agent/daemon/web.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "tests/patience.h"
 
 #define DEADLINE_NS patience_ns(60 * NS_PER_S)

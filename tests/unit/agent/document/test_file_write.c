@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/err.h"
+#include "base/err.h"
 #include "agent/document/file_write.h"
 
 struct place {

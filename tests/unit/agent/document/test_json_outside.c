@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "agent/document/json_outside.h"
 #include "agent/document/json_print.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/markdown_html.h"
 
 static void test_markdown_rows(void **state)

@@ -9,11 +9,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/document/page.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "agent/document/page_chart.h"
+#include "agent/document/page_blocks.h"
 
-static char *printed(const json_t *page, enum report_format format, size_t width, bool ascii)
+static char *printed(const struct page *page, enum report_format format, size_t width, bool ascii)
 {
 	const struct page_style style = {.format = format, .width = width, .ascii = ascii};
 	char *text = NULL;
@@ -24,7 +25,7 @@ static char *printed(const json_t *page, enum report_format format, size_t width
 	return text;
 }
 
-static void expect(const json_t *page, enum report_format format, const char *want)
+static void expect(const struct page *page, enum report_format format, const char *want)
 {
 	rw_cleanup(freep) char *got = printed(page, format, 60, true);
 	if (strcmp(got, want) != 0)
@@ -37,9 +38,9 @@ static const struct column columns[] = {
 	{"load", "LOAD", COL_RATIO_PCT, true},
 };
 
-static json_t *usual_page(void)
+static struct page *usual_page(void)
 {
-	json_t *page = page_new("Links");
+	struct page *page = page_new("Links");
 	json_t *rows = json_pack("[{s:s, s:s, s:f}, {s:s, s:s, s:n}]", "name", "leaf1", "state",
 		"OK", "load", 0.5, "name", "leaf2", "state", "CRITICAL", "load");
 	page_title(page, "Links", "demo");
@@ -58,34 +59,35 @@ static json_t *usual_page(void)
 
 static void test_text(void **state)
 {
-	json_t *page = usual_page();
+	struct page *page = usual_page();
 	expect(page, FORMAT_TABLE,
 		"Links\ndemo\nCRITICAL  leaf2 is silent\n\n"
 		"what         two leaves\n             and nothing else\n"
 		"             show a\n             show b\n\n"
 		"NAME   STATE       LOAD\nleaf1  OK        50.0 %\nleaf2  CRITICAL       -\n\n"
 		"Next\n- look\n- go\n");
-	json_decref(page);
+	page_free(page);
 }
 
 static void test_md(void **state)
 {
-	json_t *page = usual_page();
+	struct page *page = usual_page();
 	expect(page, FORMAT_MD,
 		"# Links\n\ndemo\n\n**CRITICAL** leaf2 is silent\n\n"
 		"- **what**:\n  - two leaves\n  - and nothing else\n\n"
 		"```\nshow a\nshow b\n```\n\n"
 		"| NAME | STATE | LOAD |\n|---|---|---:|\n| leaf1 | OK | 50.0 % |\n"
 		"| leaf2 | CRITICAL | - |\n\n## Next\n\n- look\n- go\n");
-	json_decref(page);
+	page_free(page);
 }
 
 /* Whatever a device calls itself, no format takes it for markup, a link or an escape. */
-static json_t *hostile_page(void)
+static struct page *hostile_page(void)
 {
 	static const char bad[] =
 		"<script>x</script>\x1b[2J|`*_[a](http://e.test/)&lt;\"'\n# b\xff\u202e";
-	json_t *page = page_new(bad), *values = json_pack("[f,n]", 1.0);
+	static const double values[] = {1.0, NAN};
+	struct page *page = page_new(bad);
 	json_t *rows = json_pack("[{s:s}]", "name", "<img src=http://e.test/a.png onerror=x>");
 	page_title(page, bad, bad);
 	page_verdict(page, bad, bad);
@@ -100,10 +102,10 @@ static json_t *hostile_page(void)
 	page_code(page, "", "````\n<b>");
 	page_table(page, bad, columns, rw_countof(columns), rows);
 	page_bar(page_bars(page, bad, bad), bad, 1, bad);
-	page_series(page_times(page, bad, "ratio", bad, bad, PAGE_LINES), bad, json_incref(values));
-	json_t *heat = page_heat(page, bad, "ratio");
+	page_series(page_times(page, bad, "ratio", bad, bad, PAGE_LINES), bad, values, 2);
+	struct page_block *heat = page_heat(page, bad, "ratio");
 	page_heat_column(heat, bad);
-	page_heat_row(heat, bad, values);
+	page_heat_row(heat, bad, values, 2);
 	json_decref(rows);
 	return page;
 }
@@ -113,7 +115,7 @@ static void test_hostile(void **state)
 	static const char *const never[] = {"\x1b", "\xff", "\u202e"};
 	static const char *const no_html[] = {"<script", "<img", "href=\"j", "onerror=x>"};
 	static const char *const no_md[] = {"\n# b", "\n1. no", "\n<"};
-	json_t *page = hostile_page();
+	struct page *page = hostile_page();
 	rw_cleanup(freep) char *html = printed(page, FORMAT_HTML, 80, false),
 			       *md = printed(page, FORMAT_MD, 80, false),
 			       *text = printed(page, FORMAT_TABLE, 80, true);
@@ -130,29 +132,39 @@ static void test_hostile(void **state)
 			fail_msg("%s in\n%s", no_md[i], md);
 	assert_non_null(strstr(md, "# \\<script\\>x\\</script\\> \\[2J\\|\\`\\*\\_\\[a\\](http"));
 	assert_non_null(strstr(md, "`````\n````\n<b>\n`````"));
-	json_decref(page);
+	page_free(page);
 }
 
-static json_t *chart_page(void)
+static struct page *chart_page(void)
 {
-	json_t *page = page_new("Charts");
-	json_t *bars = page_bars(page, "Load", "ratio");
+	struct page *page = page_new("Charts");
+	struct page_block *bars = page_bars(page, "Load", "ratio");
 	page_limit(bars, 0.2, "limit");
 	page_bar(bars, "leaf1", 0.4, "WARNING");
 	page_bar(bars, "leaf2", NAN, NULL);
-	json_t *times = page_times(page, "Pause", "ratio", "2026-11-21T00:00:00.000Z",
+	struct page_block *times = page_times(page, "Pause", "ratio", "2026-11-21T00:00:00.000Z",
 		"2026-11-21T01:00:00.000Z", PAGE_LINES);
-	page_series(times, "leaf1", json_pack("[f,n,f]", 0.0, 0.5));
-	json_t *heat = page_heat(page, "Heat", "ratio");
+	page_series(times, "leaf1", (double[]){0.0, NAN, 0.5}, 3);
+	struct page_block *heat = page_heat(page, "Heat", "ratio");
 	page_heat_column(heat, "spine1");
 	page_heat_column(heat, "spine2");
-	page_heat_row(heat, "leaf1", json_pack("[f,n]", 0.25));
+	page_heat_row(heat, "leaf1", (double[]){0.25, NAN}, 2);
 	return page;
+}
+
+/* The end of an axis: the next of 1, 2, 2.5, 5 and 10. */
+static void test_chart_round(void **state)
+{
+	static const double rows[][2] = {{0.9, 1}, {1, 1}, {1.2, 2}, {2.2, 2.5}, {3, 5}, {7, 10},
+		{12, 20}, {0.03, 0.05}, {400e9, 500e9}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (fabs(page_chart_round(rows[i][0]) / rows[i][1] - 1) > 1e-9)
+			fail_msg("%g: %g", rows[i][0], page_chart_round(rows[i][0]));
 }
 
 static void test_charts_text(void **state)
 {
-	json_t *page = chart_page();
+	struct page *page = chart_page();
 	expect(page, FORMAT_TABLE,
 		"Load, limit 20 %\n"
 		"leaf1  ##############################  40 %\n"
@@ -165,7 +177,7 @@ static void test_charts_text(void **state)
 		"Heat\n"
 		"           spine1      spine2\n"
 		"leaf1        25 % #         - ?\n");
-	json_decref(page);
+	page_free(page);
 }
 
 static void test_charts_html(void **state)
@@ -173,8 +185,8 @@ static void test_charts_html(void **state)
 	static const char *const wanted[] = {"viewBox=\"0 0 640 170\"", "stroke-dasharray", "40 %",
 		"1 of 3 values missing", "background:#d6dbe0", ">25 %</td>", "@media print",
 		"prefers-color-scheme:dark"};
-	json_t *page = chart_page();
-	page_limit(json_array_get(json_object_get(page, "blocks"), 1), 0.2, "limit");
+	struct page *page = chart_page();
+	page_limit(page->blocks[1], 0.2, "limit");
 	rw_cleanup(freep) char *html = printed(page, FORMAT_HTML, 80, false);
 	for (size_t i = 0; i < rw_countof(wanted); i++)
 		if (!strstr(html, wanted[i]))
@@ -182,13 +194,13 @@ static void test_charts_html(void **state)
 	assert_null(strstr(html, "nan"));
 	assert_null(strstr(html, "http"));
 	assert_null(strstr(html, "<script"));
-	json_decref(page);
+	page_free(page);
 }
 
 /* A table that is too wide gives up width where words stand; nothing is cut off. */
 static void test_narrow(void **state)
 {
-	json_t *page = page_new("Narrow");
+	struct page *page = page_new("Narrow");
 	json_t *rows = json_pack("[{s:s, s:s, s:f}]", "name",
 		"a name of many words that does not fit on the paper at all, and goes on", "state",
 		"OK", "load", 0.5);
@@ -198,7 +210,7 @@ static void test_narrow(void **state)
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		assert_true(strlen(line) <= 40);
 	json_decref(rows);
-	json_decref(page);
+	page_free(page);
 }
 
 int main(void)
@@ -207,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_md),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_chart_round),
 		cmocka_unit_test(test_charts_text),
 		cmocka_unit_test(test_charts_html),
 		cmocka_unit_test(test_narrow),

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 #include "agent/document/writer.h"

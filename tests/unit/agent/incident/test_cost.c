@@ -9,10 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/clock.h"
 #include "agent/incident/cost.h"
-#include "agent/incident/cost_json.h"
+#include "agent/incident/incident_record.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 
 #define BLOCK (10 * NS_PER_S)
 #define N 60
@@ -230,6 +231,79 @@ static void test_restart(void **state)
 	assert_int_equal(none.to_ns, INT64_MIN);
 }
 
+/* Is a fall told from noise, and how many blocks does it take? @noise: half of what blocks differ
+ * by, as a share. */
+static bool fell(size_t before, double rate_after, double noise)
+{
+	double v[N];
+	struct cost c = cost_new();
+	for (size_t k = 0; k < N; k++)
+		v[k] = (k < before ? 100 : rate_after) * (1 + (k % 2 ? noise : -noise));
+	const struct job_rate r = {
+		.job = "train", .from_ns = 0, .block_ns = BLOCK, .rate = v, .n = N};
+	const struct finding f = over(before + 1, NAN);
+	cost_over(&c, &f);
+	const struct cost_job *j = cost_measure(&c, &r, (int64_t)before * BLOCK);
+	assert_non_null(j);
+	const bool ret = j->fell;
+	cost_done(&c);
+	return ret;
+}
+
+static void test_fell(void **state)
+{
+	assert_true(fell(30, 97, 0.001));
+	assert_false(fell(30, 99.5, 0.001)); /* half a percent is nothing, however exact */
+	assert_false(fell(30, 97, 0.15)); /* within the noise */
+	assert_true(fell(30, 70, 0.15));
+	assert_false(fell(2, 70, 0.001)); /* two blocks say not what was usual */
+	assert_true(fell(5, 70, 0.001));
+}
+
+/* Several incidents slow one job: its loss is shared among them, by what each claims where all do,
+ * and never counted twice; a symptom gets none of it beside a real cause. */
+static void test_shared_claims(void **state)
+{
+	static const struct {
+		const char *what;
+		enum cause cause[2];
+		double claim[2], share[2];
+	} rows[] = {
+		{"two that claim nothing", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {NAN, NAN},
+			{0.5, 0.5}},
+		{"one that claims", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {0.1, NAN},
+			{0.5, 0.5}},
+		{"two that claim", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {0.1, 0.3},
+			{0.25, 0.75}},
+		{"a symptom", {CAUSE_SLOW_RECEIVER, CAUSE_STRAGGLER}, {NAN, NAN}, {1, 0}},
+		{"a symptom that claims", {CAUSE_STRAGGLER, CAUSE_LINK_ERRORS}, {0.2, 0.1}, {0, 1}},
+		{"symptoms only", {CAUSE_STRAGGLER, CAUSE_STRAGGLER}, {NAN, NAN}, {0.5, 0.5}},
+	};
+	job.gpus = 100;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct incident_record *records[2];
+		double v[N];
+		for (int k = 0; k < 2; k++) {
+			records[k] = incident_record_blank();
+			records[k]->i.cause = rows[i].cause[k];
+			records[k]->i.severity = SEV_WARNING;
+			records[k]->i.state = INCIDENT_OPEN;
+			records[k]->i.first_ns = (int64_t)(ONSET + N) * BLOCK;
+			const struct finding f = over(ONSET + N + 20, rows[i].claim[k]);
+			cost_over(&records[k]->cost, &f);
+		}
+		const struct job_rate r = look(v, ONSET + N + 20, 100, 80);
+		claims_count(records, 2, &fabric, &r);
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(records[k]->cost.n, 1);
+			near(rows[i].what, records[k]->cost.v[0].share_ratio, rows[i].share[k],
+				1e-9);
+			records[k]->i = (struct incident){0};
+			incident_record_free(records[k]);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +313,8 @@ int main(void)
 		cmocka_unit_test(test_share_and_late),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_fell),
+		cmocka_unit_test(test_shared_claims),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "agent/incident/incident_headline.h"
+#include "agent/incident/incident.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "db/model/entity.h"
 
 static void expect(const struct incident *incident, const char *line)

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
-#include "agent/modules.h"
-#include "agent/incident/correlate.h"
 #include "agent/incident/ledger.h"
+#include "agent/modules.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/incident/runbook_link.h"
+#include "agent/incident/incident.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/config.h"
-#include "config/schema_check.h"
+#include "config/schema.h"
 
 static void test_runbook_link_rows(void **state)
 {

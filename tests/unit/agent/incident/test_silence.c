@@ -10,10 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "agent/incident/silence.h"
 #include "db/model/entity.h"
 #include "db/open.h"

@@ -8,14 +8,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
-#include "agent/jobs/hostlist.h"
 #include "agent/jobs/job_file.h"
-#include "agent/jobs/job_select.h"
-#include "agent/jobs/slurm_topology.h"
+#include "agent/jobs/slurm.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "config/config.h"
 
 /* ---- lists of hosts ------------------------------------------------------- */
@@ -115,6 +113,9 @@ static const char slurm_new[] =
 	" \"nodes\": \"node-[001-004]\", \"tres_alloc_str\": \"cpu=64\"},"
 	"{\"job_id\": 12, \"name\": \"one\", \"job_state\": [\"RUNNING\"], \"nodes\": \"node-001\","
 	" \"tres_alloc_str\": \"gres/gpu=8\"},"
+	"{\"job_id\": 14, \"name\": \"over\", \"job_state\": [\"COMPLETED\"], \"nodes\": "
+	"\"node-002\","
+	" \"tres_alloc_str\": \"gres/gpu=8\"},"
 	"{\"job_id\": 13, \"name\": \"far\", \"job_state\": [\"RUNNING\"], \"nodes\": "
 	"\"other-[1-2]\","
 	" \"tres_alloc_str\": \"gres/gpu=16\"}]}";
@@ -167,7 +168,8 @@ static void test_slurm(void **state)
 
 	read = file_of(slurm_new, JOB_SLURM);
 	assert_int_equal(0, read.rc);
-	assert_int_equal(4, read.runs.n); /* the two components are one job */
+	assert_int_equal(4, read.runs.n); /* the two components are one job; one is over */
+	assert_int_equal(1, read.runs.waiting);
 	assert_string_equal("moe [31m/9", read.runs.v[0]->name);
 	assert_int_equal(18, read.runs.v[0]->gpus);
 	assert_int_equal(2, read.runs.v[0]->n_hosts);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "agent/check/check.h"
 #include "agent/client/client.h"
 #include "agent/reports/report.h"

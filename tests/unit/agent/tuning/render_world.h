@@ -5,7 +5,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "agent/base/arena.h"
+#include "base/arena.h"
 #include "agent/tuning/vendor_plan.h"
 
 enum { WORLD_PORTS = 3 };

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_ledger.h"
-#include "agent/tuning/tune_readback.h"
+#include "agent/tuning/tune_record.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/series/series_memory.h"

@@ -2,13 +2,13 @@
  * was taken back is not proposed again; what proved well stays. */
 #include <math.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/tuning/tune_ledger.h"
-#include "agent/tuning/tune_undo.h"
+#include "agent/tuning/tune_review.h"
 #include "analyzers/tune/tune_evidence.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "db/open.h"
 #include "db/series/history.h"

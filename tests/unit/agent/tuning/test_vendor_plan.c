@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "tests/unit/agent/tuning/render_world.h"
 
 static struct world w;

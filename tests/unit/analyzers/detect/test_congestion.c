@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/measure/ecn_order.h"
 #include "db/model/entity.h"

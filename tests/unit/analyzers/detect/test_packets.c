@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "base/clock.h"
 #include "analyzers/analyzer.h"
 #include "config/option.h"
 #include "db/model/flow.h"

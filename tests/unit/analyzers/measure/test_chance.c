@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/chance.h"
 
 static void near(const char *what, double got, double want, double tolerance)

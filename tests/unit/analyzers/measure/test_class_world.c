@@ -7,10 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/class_world.h"
-#include "analyzers/measure/lb_read.h"
 
 struct known { /* what the table below says of a class; counts of 0: nothing was told */
 	enum congestion_policy congestion;

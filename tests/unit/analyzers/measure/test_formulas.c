@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
 

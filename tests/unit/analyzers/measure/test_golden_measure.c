@@ -2,7 +2,7 @@
  * two hosts below a spine. */
 #include "tests/unit/window_world.h"
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "analyzers/measure/golden_measure.h"
 
 static const char yaml[] =

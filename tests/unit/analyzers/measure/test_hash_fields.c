@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "analyzers/measure/hash_fields.h"
+#include "base/cleanup.h"
+#include "analyzers/measure/ecmp_measure.h"
 
 static void blind_hashes(void **state)
 {

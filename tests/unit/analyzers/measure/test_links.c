@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
+#include "base/arena.h"
 #include "analyzers/measure/links.h"
 #include "db/model/entity.h"
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
-#include "analyzers/measure/optic_trend.h"
+#include "base/clock.h"
+#include "analyzers/measure/links.h"
 #include "db/model/metric.h"
 #include "tests/unit/window_world.h"
 

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "analyzers/measure/congestion_packets.h"
-#include "analyzers/measure/packets_host.h"
+#include "base/cleanup.h"
+#include "analyzers/measure/congestion_measure.h"
 
 /* From host @src to host @dst, 10.0.0.N. */
 static struct flow_sample flow_of(

@@ -1,7 +1,7 @@
 /* port_rate: octets a second of a port, its capacity, and whether it is up, of what is known. */
 #include <errno.h>
 
-#include "analyzers/measure/port_rate.h"
+#include "analyzers/measure/observe.h"
 #include "tests/unit/window_world.h"
 
 #define G UINT64_C(1000000000)

@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "analyzers/measure/rhythm.h"
-#include "config/fabric_build.h"
+#include "config/fabric.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "tests/unit/window_world.h"

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyzers/measure/burst_seen.h"
-#include "analyzers/measure/step_seen.h"
+#include "analyzers/measure/rhythm.h"
 #include "tests/unit/window_world.h"
 
 #define RATE 10e9 /* octets a second of a busy port */

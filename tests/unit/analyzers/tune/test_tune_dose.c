@@ -6,11 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_dose.h"
-#include "analyzers/tune/tune_dose_ecn.h"
+#include "analyzers/tune/tune_dose_alpha.h"
 #include "analyzers/tune/tune_fault.h"
-#include "config/fabric_build.h"
+#include "config/fabric.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
 static int setup(void **state)
@@ -45,6 +46,46 @@ static void set_all(struct tune_world *w, unsigned d, double kmin, double kmax, 
 	}
 }
 
+/* The plan of one family for leaf1, whatever its signs are. */
+static struct tune_plan plan_of(struct tune_world *w, enum tune_family family)
+{
+	static struct tune_case c;
+	struct tune_plan plan = {0};
+	const struct tune_rule *rule = NULL;
+	tune_diagnose(&w->in, &c);
+	for (size_t i = 0; i < tune_n_rules && !rule; i++)
+		if (tune_rules[i].family == family)
+			rule = &tune_rules[i];
+	assert_non_null(rule);
+	for (size_t i = 0; i < c.n_sites; i++)
+		if (c.sites[i].device == &w->seen[0]) {
+			tune_dose_as(&c, &c.sites[i], rule, &plan);
+			return plan;
+		}
+	fail_msg("leaf1 has no site");
+	return plan;
+}
+
+static bool has_step(const struct tune_sheet *s, const char *text)
+{
+	for (size_t i = 0; i < s->n_next_steps; i++)
+		if (strstr(s->next_steps[i], text))
+			return true;
+	return false;
+}
+
+static void all_settable(struct tune_world *w, double step)
+{
+	for (size_t k = 0; k < TUNE_KNOBS; k++)
+		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
+			.object = "P",
+			.unit = TUNE_BYTES,
+			.step = step,
+			.min = -INFINITY,
+			.max = INFINITY};
+	w->platforms[0].profile = &w->profile;
+}
+
 /* ---- row 3 --------------------------------------------------------------- */
 
 /* The pool of leaf1 is taken: alpha cannot go up. */
@@ -60,6 +101,7 @@ static void alpha_comes_before_marks(void **state)
 	const struct tune_sheet *s = change(w, "ecn_late");
 	assert_int_equal(s->changes[0].knob, KNOB_ALPHA);
 	assert_null(tune_change_of(s, KNOB_KMIN));
+	assert_true(has_step(s, "then, when this is verified: Kmin, Kmax and Pmax"));
 	/* PFC fired where the model says: as far as 80 % of the pool and alpha 1 allow, at once */
 	assert_true(s->changes[0].proposed == 1);
 	w->seen[0].inputs_max = 8; /* 8/2 / (1 + 8/2) = 80 % */
@@ -76,6 +118,10 @@ static void alpha_is_doubled_where_the_model_is_in_doubt(void **state)
 	w->seen[0].pool = (struct tune_peak){.max = 4e6, .p99 = 4e6, .windows = 60};
 	assert_true(change(w, "ecn_late")->changes[0].proposed == 1);
 	w->seen[0].pool_slices = NAN;
+	assert_true(change(w, "ecn_late")->changes[0].proposed == 0.25);
+	w->seen[0].pool_slices = 1;
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].inputs = NAN; /* how many inputs met is not known */
 	assert_true(change(w, "ecn_late")->changes[0].proposed == 0.25);
 }
 
@@ -243,6 +289,9 @@ static void alpha_changes_where_packets_come_in(void **state)
 			n++;
 		}
 	assert_int_equal(n, 1);
+	/* and the first change is for those that have its value now, not for that port */
+	assert_false(has_port(s->changes[0].ports, s->changes[0].n_ports, "Ethernet5"));
+	assert_true(has_port(s->changes[0].ports, s->changes[0].n_ports, "Ethernet1"));
 	/* one that does not pause stays as it is */
 	up->tx_windows = 0;
 	up->tx_pause_busy = up->tx_pause_lo = up->tx_pause_hi = 0;
@@ -480,7 +529,61 @@ static void early_at_most_doubles_from_there(void **state)
 {
 	struct tune_world *w = *state;
 	make_early(w, 400000);
-	assert_true(tune_change_of(change(w, "ecn_early"), KNOB_KMIN)->proposed <= 800000);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].kmax = 800000;
+	const struct tune_sheet *s = change(w, "ecn_early");
+	const double kmin = tune_change_of(s, KNOB_KMIN)->proposed,
+		     kmax = tune_change_of(s, KNOB_KMAX)->proposed;
+	assert_true(kmin <= 800000 && kmin > 800000 - 256);
+	assert_true(fabs(kmax - 1.6e6) <= 256); /* by the same factor */
+	/* a ramp that was hardly one is four packets wide at least */
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].kmax = 400100;
+	assert_true(tune_change_of(change(w, "ecn_early"), KNOB_KMAX)->proposed >=
+		800000 + 4 * 4200 - 256);
+}
+
+/* Uplinks of twice the speed have twice of everything, and get twice of everything; more than there
+ * is room for nobody gets. */
+static void early_is_raised_in_proportion(void **state)
+{
+	static const struct {
+		double host, up; /* Kmin */
+		double host_after, up_after, up_kmax_after;
+	} rows[] = {
+		{400000, 800000, 800000, 1600000, 3200000},
+		{600000, 1200000, 1200000, 1777777, 4800000}, /* a single input reaches 1.78 MB */
+	};
+	struct tune_world *w = *state;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		set_all(w, 0, rows[i].host, 2 * rows[i].host, 1.0 / 8);
+		make_by_speed(w);
+		for (unsigned k = 0; k < LEAF_PORTS; k++)
+			w->prios[0][k].inputs = 4;
+		const struct tune_plan plan = plan_of(w, FAMILY_ECN_UP);
+		assert_int_equal(plan.n_changes, 4);
+		const double expected[] = {2 * rows[i].host_after, rows[i].up_kmax_after,
+			rows[i].host_after, rows[i].up_after};
+		for (size_t k = 0; k < 4; k++)
+			if (fabs(plan.changes[k].proposed - expected[k]) > 256)
+				fail_msg("%zu, %zu: %.0f", i, k, plan.changes[k].proposed);
+	}
+}
+
+/* Kmin is as high as PFC allows: the ramp gets flatter instead, down to one percent. */
+static void early_halves_pmax_where_kmin_has_no_room(void **state)
+{
+	struct tune_world *w = *state;
+	set_all(w, 0, 1.8e6, 3e6, 1.0 / 8); /* a single input reaches 1.78 MB, q_PFC(4) = 5.3 MB */
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].inputs = 4;
+	struct tune_plan plan = plan_of(w, FAMILY_ECN_UP);
+	assert_int_equal(plan.n_changes, 1);
+	assert_int_equal(plan.changes[0].knob, KNOB_PMAX);
+	assert_true(plan.changes[0].proposed == 0.05);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].pmax = 0.01;
+	assert_int_equal(plan_of(w, FAMILY_ECN_UP).n_changes, 0);
 }
 
 /* ---- row 11 -------------------------------------------------------------- */
@@ -515,6 +618,30 @@ static void xon_moves_by_one_packet(void **state)
 	assert_int_equal(tune_first(w, &l)->n_changes, 0); /* nothing lies below an empty queue */
 }
 
+/* The check tells whether two packets lie between XOFF and XON afterwards; four are the most. */
+static void xon_is_checked_for_two_packets(void **state)
+{
+	static const struct {
+		double offset, after;
+		bool ok;
+	} rows[] = {{0, 4200, false}, {4200, 8400, true}, {14000, 16800, true}};
+	struct tune_world *w = *state;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		for (unsigned k = 0; k < LEAF_PORTS; k++)
+			w->prios[0][k].xon_offset = rows[i].offset;
+		const struct tune_plan plan = plan_of(w, FAMILY_XON);
+		assert_int_equal(plan.n_checks, 1);
+		assert_true(plan.checks[0].before == rows[i].offset);
+		assert_true(plan.checks[0].after == rows[i].after);
+		assert_true(plan.checks[0].ok == rows[i].ok);
+		assert_true(plan.cost_bytes == 0);
+	}
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].xon_offset = NAN; /* not known: it is asked for */
+	const struct tune_plan plan = plan_of(w, FAMILY_XON);
+	assert_true(plan.n_changes == 0 && plan.n_collect == 1);
+}
+
 /* ---- rows 1 and 2 -------------------------------------------------------- */
 
 static void make_loss(struct tune_world *w, unsigned d, unsigned k)
@@ -537,6 +664,7 @@ static void headroom_without_a_cable_is_a_quarter_more(void **state)
 	assert_int_equal(s->n_changes, 1);
 	assert_true(s->changes[0].proposed >= 125000 && s->changes[0].proposed < 125000 + 256);
 	assert_string_equal(s->port_group, "hosts");
+	assert_non_null(strstr(s->changes[0].why, "all of it: the true need is unknown"));
 	/* the uplinks' cables are known, and 100 KB is enough for them */
 	assert_true(s->buffer_cost_bytes >= 25000.0 * HOSTS);
 }
@@ -563,6 +691,14 @@ static void the_formula_counts_where_it_reproduces_the_tables(void **state)
 	/* SN5600, 400G, 5 m: 231424 (pg_profile_lookup.ini) */
 	const double v = change(w, "headroom_small")->changes[0].proposed;
 	assert_true(v >= 231424 && v < 231424 + 256);
+	/* SN5600, 800G (eight lanes), 5 m: 257024 */
+	for (unsigned k = 0; k < HOSTS; k++) {
+		w->of[0][k]->speed_bps = 800000000000ull;
+		w->tports[0][k].speed_bps = 8e11;
+	}
+	const double eight = change(w, "headroom_small")->changes[0].proposed;
+	if (!(eight >= 257024 && eight < 257024 + 256))
+		fail_msg("%.0f", eight);
 }
 
 static void peers_show_what_is_enough(void **state)
@@ -646,26 +782,6 @@ static void losses_tell_how_large_the_step_is(void **state)
 
 /* ---- row 2: less headroom --------------------------------------------------- */
 
-/* The plan of one family for leaf1, whatever its signs are. */
-static struct tune_plan plan_of(struct tune_world *w, enum tune_family family)
-{
-	static struct tune_case c;
-	struct tune_plan plan = {0};
-	const struct tune_rule *rule = NULL;
-	tune_diagnose(&w->in, &c);
-	for (size_t i = 0; i < tune_n_rules && !rule; i++)
-		if (tune_rules[i].family == family)
-			rule = &tune_rules[i];
-	assert_non_null(rule);
-	for (size_t i = 0; i < c.n_sites; i++)
-		if (c.sites[i].device == &w->seen[0]) {
-			tune_dose_as(&c, &c.sites[i], rule, &plan);
-			return plan;
-		}
-	fail_msg("leaf1 has no site");
-	return plan;
-}
-
 /* A chip whose table gives 231,424 bytes for 400G and 5 m; half a megabyte is set. */
 static void make_idle_room(struct tune_world *w)
 {
@@ -745,16 +861,18 @@ static void alpha_gives_back_what_the_smaller_pool_takes(void **state)
 	const struct tune_change *alpha = tune_change_of(change(w, "headroom_small"), KNOB_ALPHA);
 	assert_non_null(alpha);
 	assert_true(alpha->proposed == 0.25);
+	/* where alpha cannot be set the order gets tighter: that is no reason to keep it too small
+	 */
+	w->prios[0][0].lost_windows = 0;
+	w->prios[0][0].pg_drops = 0;
+	all_settable(w, 256);
+	w->profile.knobs[KNOB_ALPHA].settable = false;
+	const struct tune_sheet *s = change(w, "headroom_small");
+	assert_null(tune_change_of(s, KNOB_ALPHA));
+	assert_non_null(tune_change_of(s, KNOB_HEADROOM));
+	w->platforms[0].profile = NULL;
 	set_all(w, 0, 1e6, 3e6, 1.0 / 8);
 	assert_null(tune_change_of(change(w, "headroom_small"), KNOB_ALPHA));
-}
-
-static bool has_step(const struct tune_sheet *s, const char *text)
-{
-	for (size_t i = 0; i < s->n_next_steps; i++)
-		if (strstr(s->next_steps[i], text))
-			return true;
-	return false;
 }
 
 /* q_PFC(3) = 3.75 MB, alpha cannot be doubled; what 0.8 MB of headroom leave gives 3.15 MB. */
@@ -884,6 +1002,8 @@ static void a_pool_that_cannot_hold_them_says_what_to_give_up(void **state)
 	s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_CHANGE);
 	assert_true(s->changes[0].proposed > 110000 && s->changes[0].proposed < 125000);
+	/* and that is what it costs, not the whole step */
+	assert_true(fabs(s->buffer_cost_bytes - HOSTS * (s->changes[0].proposed - 100000)) < 1100);
 }
 
 static void a_shared_headroom_pool_is_raised_itself(void **state)
@@ -903,14 +1023,7 @@ static void the_platform_bounds_and_rounds(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	make_loss(w, 0, 0);
-	for (size_t k = 0; k < TUNE_KNOBS; k++)
-		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
-			.object = "P",
-			.unit = TUNE_BYTES,
-			.step = 4096,
-			.min = -INFINITY,
-			.max = INFINITY};
-	w->platforms[0].profile = &w->profile;
+	all_settable(w, 4096);
 	const struct tune_sheet *s = change(w, "headroom_small");
 	assert_int_equal((int64_t)s->changes[0].proposed % 4096, 0);
 	assert_true(s->changes[0].proposed >= 125000);
@@ -933,32 +1046,13 @@ static void rounding_must_not_put_kmax_behind_pfc(void **state)
 	struct tune_list l;
 	tune_make_late(w, 0);
 	fill_pool(w);
-	for (size_t k = 0; k < TUNE_KNOBS; k++)
-		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
-			.object = "P",
-			.unit = TUNE_BYTES,
-			.step = 256,
-			.min = -INFINITY,
-			.max = INFINITY};
-	w->platforms[0].profile = &w->profile;
+	all_settable(w, 256);
 	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_KMAX));
 	w->profile.knobs[KNOB_KMAX].step = 4e6;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_WATCH);
 	assert_int_equal(s->n_changes, 0);
 	assert_non_null(strstr(s->summary, "would not be in order below"));
-}
-
-static void all_settable(struct tune_world *w, double step)
-{
-	for (size_t k = 0; k < TUNE_KNOBS; k++)
-		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
-			.object = "P",
-			.unit = TUNE_BYTES,
-			.step = step,
-			.min = -INFINITY,
-			.max = INFINITY};
-	w->platforms[0].profile = &w->profile;
 }
 
 /* Kmin in steps of 2 MB: the least that can be written is more than half of 3.1 MB. */
@@ -1046,6 +1140,9 @@ int main(void)
 		T(incast_that_marks_in_time_is_left_alone_where_there_is_none),
 		T(early_goes_to_one_bandwidth_delay_product),
 		T(early_at_most_doubles_from_there),
+		T(early_is_raised_in_proportion),
+		T(early_halves_pmax_where_kmin_has_no_room),
+		T(xon_is_checked_for_two_packets),
 		T(xon_moves_by_one_packet),
 		T(headroom_without_a_cable_is_a_quarter_more),
 		T(headroom_covers_what_is_in_flight),

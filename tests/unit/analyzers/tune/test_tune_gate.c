@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/class_world.h"
-#include "analyzers/tune/tune_basis.h"
+#include "analyzers/tune/tune_sheet.h"
 #include "analyzers/tune/tune_dose.h"
 #include "analyzers/tune/tune_fault.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
@@ -484,6 +484,10 @@ static void two_sheets_of_headroom_that_ended_nothing_are_enough(void **state)
 	v[1].knobs = 1u << KNOB_ALPHA;
 	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
 	v[1].knobs = 1u << KNOB_HEADROOM;
+	v[1].priority = 4; /* for frames of another class */
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	v[1].priority = 3;
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_BLOCKED);
 	v[0].applied_ns = NOW - 15 * 24 * HOUR; /* another story */
 	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
 }
@@ -640,6 +644,12 @@ static void one_change_at_a_time(void **state)
 	v.applied_ns = NOW - 25 * HOUR;
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 	v.applied_ns = NOW - HOUR;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	v.priority = 4; /* another class of the same switch */
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.priority = PRIO_NONE; /* of all of them */
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	v.priority = 3;
 	v.device = "leaf2";
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "analyzers/tune/tune_verify.h"
 
 #define N 400

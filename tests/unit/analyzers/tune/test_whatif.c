@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/whatif.h"
 

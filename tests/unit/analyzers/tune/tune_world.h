@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/clock.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/str.h"
 #include "analyzers/tune/tune_gate.h"
 
 enum { HOSTS = 4, DEVICES = 3, LEAF_PORTS = HOSTS + 1 };

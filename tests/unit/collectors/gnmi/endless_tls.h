@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define ENDLESS_CLIENTS 16
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "db/model/metric.h"
 
 static void on_samples(void *arg, const struct sample *v, size_t n)

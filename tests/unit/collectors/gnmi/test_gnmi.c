@@ -3,8 +3,8 @@
 #include "tests/unit/collectors/gnmi/gnmi_world.h"
 
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
+#include "base/cleanup.h"
+#include "base/loop.h"
 
 #define IF "-\t/interfaces/interface[name=Ethernet1]/"
 #define TABLE                                                                                      \

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
+#include "base/cleanup.h"
+#include "base/loop.h"
 
 #define TABLE                                                                                      \
 	"-\t/interfaces/interface[name=Ethernet1]/state/counters/in-octets\tuint\t$(1000,10)\n"    \

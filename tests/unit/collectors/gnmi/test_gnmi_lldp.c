@@ -6,9 +6,9 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "collectors/gnmi/gnmi_lldp.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "collectors/gnmi/gnmi_series.h"
 
 static void test_leaf_by_leaf(void **state)
 {
@@ -54,6 +54,11 @@ static void test_leaf_by_leaf(void **state)
 	assert_string_equal(heard[1].port, "Ethernet0");
 	assert_string_equal(heard[1].chassis, "aa:bb:cc:00:11:22");
 	assert_int_equal(heard[1].chassis_subtype, LLDP_CHASSIS_MAC);
+	gnmi_lldp_clear(l);
+	const uint32_t named = gnmi_lldp_of(l, 1, "8", 1); /* AB-CD is a name, and no address */
+	gnmi_lldp_take(l, named, GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS, "AB-CD", 0);
+	assert_int_equal(gnmi_lldp_result(l, a, NULL, &self, &heard), 1);
+	assert_string_equal(heard[0].chassis, "AB-CD");
 	gnmi_lldp_clear(l); /* what does not come again is gone */
 	assert_int_equal(gnmi_lldp_result(l, a, NULL, &self, &heard), 0);
 	assert_string_equal(self.chassis, "");

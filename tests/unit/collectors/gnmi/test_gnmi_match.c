@@ -5,11 +5,11 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "collectors/gnmi/gnmi_match.h"
-#include "collectors/gnmi/gnmi_time.h"
+#include "collectors/gnmi/gnmi_target.h"
 
 static const struct {
 	/* "port number:set pool name queue"; NULL = no match */

@@ -6,9 +6,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "collectors/gnmi/gnmi_compiled.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "collectors/gnmi/gnmi_match.h"
 #include "collectors/gnmi/gnmi_decode.h"
 #include "config/profile/profile.h"
 #include "db/model/metric.h"

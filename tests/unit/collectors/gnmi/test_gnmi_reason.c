@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "tests/unit/collectors/gnmi/endless_tls.h"
 
 #define TABLE                                                                                      \

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 
 #define PLAIN "tls: { off: true }"
 #define QUICK "interval: 100ms, timeout: 2s, slow_interval: 10m"

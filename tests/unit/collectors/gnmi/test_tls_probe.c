@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
-#include "collectors/gnmi/tls_probe.h"
+#include "base/clock.h"
+#include "collectors/gnmi/gnmi_target.h"
 #include "tests/unit/collectors/gnmi/endless_tls.h"
 
 /* A probe that does not end would hang the test: then the alarm ends it. Its deadline is far below.

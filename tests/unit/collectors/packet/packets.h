@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectors/packet/icrc.h"
+#include "collectors/packet/frame/icrc.h"
 
 #define FRAME_MAX 4400
 

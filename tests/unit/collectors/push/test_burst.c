@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "collectors/push/burst.h"
-#include "collectors/push/burst_code.h"
 
 #define MS INT64_C(1000000)
 #define T0 INT64_C(1790000000000000000)

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "collectors/push/ipfix.h"
-#include "collectors/push/ipfix_sequence.h"
 
 static const uint8_t from_a[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
 static const uint8_t from_b[16] = {[10] = 0xff, 0xff, 192, 0, 2, 2};

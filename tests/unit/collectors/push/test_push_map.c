@@ -15,7 +15,6 @@
 #include "config/profile/profile_push.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 
 static struct profiles *profiles;
 static struct push_map *map;

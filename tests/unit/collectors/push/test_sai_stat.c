@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/push/sai_stat.h"
+#include "collectors/push/push_map.h"
 
 /* inc/saiqueue.h and inc/saibuffer.h state these numbers; those of ports were counted in the header
  * (the 109th value of the enumeration from 0 is SAI_PORT_STAT_PFC_3_RX_PKTS). */

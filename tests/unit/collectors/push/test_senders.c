@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "collectors/packet/sflow_agents.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "collectors/packet/datagram/datagram_senders.h"
 #include "collectors/push/push_senders.h"
 #include "config/address.h"
 #include "config/config.h"
@@ -70,11 +70,11 @@ static void test_allowed(void **state)
 	const struct collector_lookup lookup = {.peer = resolved};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct config_capture capture = {.allow = list, .n_allow = rows[i].n_allow};
-		struct sflow_agents *agents = sflow_agents_new(&config, &capture, &lookup);
-		if (sflow_agents_allow(agents, bytes_of(rows[i].source)) != rows[i].allowed)
+		struct datagram_senders *agents = datagram_senders_new(&config, &capture, &lookup);
+		if (datagram_senders_allow(agents, bytes_of(rows[i].source)) != rows[i].allowed)
 			fail_msg("%s with %zu networks is %s", rows[i].source, rows[i].n_allow,
 				rows[i].allowed ? "refused" : "allowed");
-		sflow_agents_free(agents);
+		datagram_senders_free(agents);
 	}
 }
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "collectors/recorded/replay.h"
 #include "db/model/metric.h"
 
@@ -107,6 +107,10 @@ static void test_bad(void **state)
 			"0.0000000001\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
 			"invalid time_s"},
 		{"time beyond 64 bits", "99999999999\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
+			"invalid time_s"},
+		{"a dot and nothing", "1.\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
+			"invalid time_s"},
+		{"after the year 2262", "10000000000\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
 			"invalid time_s"},
 		{"no device", "0\t-\tEth1\t-\tport.out_octets\t7\n", 1, 3,
 			"expected the name of a device"},

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/log.h"
+#include "base/cleanup.h"
+#include "base/log.h"
 
 uint16_t free_port(int family)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "agent/base/loop.h"
+#include "base/loop.h"
 #include "collectors/snmp/snmp.h"
 #include "db/model/metric.h"
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define OPEN "rocommunity secret\n"
 

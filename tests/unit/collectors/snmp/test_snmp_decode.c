@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/snmp/snmp_decode.h"
-#include "collectors/snmp/snmp_sums.h"
-#include "collectors/snmp/snmp_text.h"
+#include "collectors/snmp/snmp_rows.h"
 #include "db/model/metric.h"
 #include "tests/unit/collectors/snmp/oid_text.h"
 

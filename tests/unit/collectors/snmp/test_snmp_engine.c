@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/snmp/snmp_engine.h"
 
 /* Answer of Debian's snmpd 5.9.3: a report with usmStatsUnknownEngineIDs.0, msgID 0x01020304, 17

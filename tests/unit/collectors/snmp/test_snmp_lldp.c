@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "collectors/snmp/snmp_lldp.h"
 #include "tests/unit/collectors/snmp/oid_text.h"
 

@@ -12,7 +12,7 @@
 #include <net-snmp/net-snmp-includes.h>
 #include <net-snmp/library/snmp_impl.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_message.h"

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 static int home, there;
 

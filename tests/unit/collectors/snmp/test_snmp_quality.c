@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "db/series/series.h"
 
 #define BASE ".1.3.6.1.4.1.99999.1"

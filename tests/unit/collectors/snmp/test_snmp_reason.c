@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 
 #define AGENT                                                                                      \
 	"rocommunity secret\ncreateUser noc SHA-256 \"auth-password\" AES-128 "                    \

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <math.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
-#include "collectors/snmp/snmp_sensor.h"
+#include "base/cleanup.h"
+#include "collectors/snmp/snmp_decode.h"
 
 #define NONE INT64_MIN /* column absent */
 

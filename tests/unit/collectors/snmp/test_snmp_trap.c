@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/snmp/snmp_trap.h"
 #include "config/profile/profile.h"
 #include "tests/unit/collectors/snmp/oid_text.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/snmp/snmp_uptime.h"
 
 #define TICKS_PER_S 100u

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/snmp/trap_receiver.h"
 
 #define LINKDOWN " '' 1.3.6.1.6.3.1.1.5.3 1.3.6.1.2.1.2.2.1.1.1 i 1"

@@ -1,5 +1,5 @@
 /* The interface of a collector: a fake one, registered with one word, is opened, updated, closed,
- * tried again and asked for its figures by the loop that the agent runs (agent/daemon/sources.c).
+ * tried again and asked for its figures by the loop that the agent runs (agent/sources/sources.c).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/loop.h"
-#include "agent/base/str.h"
-#include "agent/daemon/health.h"
-#include "agent/daemon/sources.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "agent/judge/health.h"
+#include "agent/sources/sources.h"
 #include "collectors/target/collector.h"
 #include "config/config.h"
 #include "db/open.h"

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "collectors/target/counter_check.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 #define MAX 1000.0 /* of the counter, per second; readings are a second apart */
 #define W32 SF_WRAP32

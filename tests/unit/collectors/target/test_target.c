@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/locked.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/err.h"
-#include "agent/base/loop.h"
+#include "base/locked.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/loop.h"
 #include "collectors/target/target.h"
 
 static void test_backoff(void **state)
@@ -55,10 +55,13 @@ static void test_jitter(void **state)
 
 static void test_secrets(void **state)
 {
-	const struct config_secret file = {SECRET_FILE, "/etc/rw/a", 0, 0},
-				   same = {SECRET_FILE, "/etc/rw/a", 7, 3},
-				   other = {SECRET_FILE, "/etc/rw/b", 0, 0},
-				   none = {SECRET_NONE, NULL, 0, 0};
+	const struct config_secret file = {.from = SECRET_FILE, .name = "/etc/rw/a"},
+				   same = {.from = SECRET_FILE,
+					   .name = "/etc/rw/a",
+					   .line = 7,
+					   .col = 3},
+				   other = {.from = SECRET_FILE, .name = "/etc/rw/b"},
+				   none = {.from = SECRET_NONE};
 	assert_true(target_secret_same(&file, &same));
 	assert_false(target_secret_same(&file, &other));
 	assert_false(target_secret_same(&file, &none));
@@ -95,7 +98,7 @@ static void on_stall(void *arg)
 
 /* A deadline that passes while the agent itself is busy is no reason to blame the device: it gets
  * the time that the agent took. */
-static void test_own_stall(void **state)
+static void own_stall(bool same_turn)
 {
 	static const struct target_hooks hooks = {.protocol = "snmp", .deadline = on_poll_late};
 	struct poll poll = {0};
@@ -115,12 +118,25 @@ static void test_own_stall(void **state)
 	poll.began = mono_now();
 	target_limit(&machine, LIMIT_NS);
 	loop_timer_start(stall, NS_PER_MS, 0);
+	while (same_turn && mono_now().ns < poll.began.ns + 2 * LIMIT_NS)
+		continue;
 	loop_run(poll.loop);
 	assert_true(loop_away_ns(poll.loop) >= STALL_NS);
 	assert_true(poll.ended.ns - poll.began.ns >= 2 * STALL_NS);
 	loop_timer_free(stall);
 	target_done(&machine);
 	loop_free(poll.loop);
+}
+
+static void test_own_stall(void **state)
+{
+	own_stall(false);
+}
+
+/* Both are due when the loop wakes: the stall comes first, the deadline right after it. */
+static void test_own_stall_at_once(void **state)
+{
+	own_stall(true);
 }
 
 int main(void)
@@ -130,6 +146,7 @@ int main(void)
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_own_stall),
+		cmocka_unit_test(test_own_stall_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,11 @@
 
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "db/block/bits.h"
 #include "db/block/block_codec.h"
-#include "db/block/tail_codec.h"
-#include "db/model/sample.h"
+#include "db/model/metric.h"
 
 static uint64_t rng_state;
 

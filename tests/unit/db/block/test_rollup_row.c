@@ -11,14 +11,13 @@
 
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/clock.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/stats.h"
-#include "agent/base/str.h"
-#include "db/block/rollup_make.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/stats.h"
+#include "base/str.h"
+#include "db/block/rollup_codec.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 
 static uint64_t rng_state = 7;
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "db/model/cause.h"
 
 /* Sources that match @pattern, one after the other, comments and all. */
@@ -137,6 +137,10 @@ static void test_foreign(void **state)
 	const enum cause first = cause_by_name("cosmic_rays"), second = cause_by_name("gremlins");
 	assert_true(first >= CAUSE_COUNT && second >= CAUSE_COUNT && first != second);
 	assert_int_equal(cause_by_name("cosmic_rays"), first);
+	assert_int_equal(cause_by_name("gremlins"), second);
+	const enum cause third = cause_by_name("aliens"); /* in no order of names */
+	assert_true(third != first && third != second);
+	assert_string_equal(cause_name(third), "aliens");
 	assert_string_equal(cause_name(first), "cosmic_rays");
 	assert_string_equal(cause_name(second), "gremlins");
 	assert_true(cause_has(first, CAUSE_MAY_COST));

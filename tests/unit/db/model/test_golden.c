@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/model/golden.h"
 
 #define NO_SIGNAL(...) __VA_ARGS__

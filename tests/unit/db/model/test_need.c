@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
+#include "db/model/cause.h"
 #include "db/model/metric.h"
-#include "db/model/need.h"
 
 /* Each cause has what must be there, or says that no counter shows it; not both. */
 static void test_complete(void **state)

@@ -10,12 +10,10 @@
 
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "db/model/ecmp.h"
+#include "base/cleanup.h"
 #include "db/model/entity.h"
 #include "db/model/finding.h"
 #include "db/model/metric.h"
-#include "db/model/sample.h"
 
 static void metric_table(void **state)
 {

@@ -6,8 +6,8 @@
 
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "db/model/flow.h"
 #include "db/open.h"
 #include "db/series/history.h"

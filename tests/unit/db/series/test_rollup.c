@@ -9,13 +9,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/stats.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/stats.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
-#include "db/series/rollup_sketch.h"
+#include "db/series/rollup.h"
 #include "db/series/series_memory.h"
 
 #define SAMPLES 700

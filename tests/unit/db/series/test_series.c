@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "db/model/metric.h"
 #include "db/series/series.h"
 

@@ -10,9 +10,9 @@
 #include <malloc.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/series/series_memory.h"

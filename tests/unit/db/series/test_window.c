@@ -9,7 +9,7 @@
 #include "db/series/series_memory.h"
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/arena.h"
+#include "base/arena.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
 #include "tests/unit/flow_same.h"

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
 #include "db/clickhouse/ch_client.h"
 
 #define CLICKHOUSE_SERVER "/usr/sbin/clickhouse-server"

@@ -2,7 +2,7 @@
  * killed in between: every sample, and none with another value. */
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/open.h"
 #include "db/ship/ship.h"
 #include "db/store/store.h"

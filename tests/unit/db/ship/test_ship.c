@@ -5,9 +5,9 @@
 
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/arena.h"
-#include "agent/base/locked.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/locked.h"
+#include "base/str.h"
 #include "db/clickhouse/clickhouse.h"
 #include "db/open.h"
 #include "db/series/history.h"

@@ -5,12 +5,12 @@
 
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "db/clickhouse/rowbinary.h"
-#include "db/ship/snappy.h"
-#include "db/store/spool_batch.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "db/clickhouse/ch_client.h"
+#include "db/ship/ship_sink.h"
+#include "db/store/spool.h"
 
 static const struct spool_name names[] = {{"leaf1", "", PRIO_NONE}, {"leaf1", "eth1", 7}};
 static const char *const texts[] = {"dscp", ""};

@@ -5,10 +5,10 @@
 #include "db/open.h"
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
-#include "db/sqlite/schema.h"
-#include "db/sqlite/sqlite_io.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "db/sqlite/schema/schema.h"
+#include "db/sqlite/schema/sqlite_io.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "db/store/retain_clock.h"
+#include "db/store/retain_watch.h"
 
 #define HOUR (3600 * NS_PER_S)
 #define DAY (24 * HOUR)

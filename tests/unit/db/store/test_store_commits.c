@@ -1,8 +1,10 @@
 /* The store above any database: what a transaction holds, and what becomes of it when one of its
  * steps fails. The backend is made up: it notes what it was asked. */
 #include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "db/store/store.h"
 #include "db/store/store_backend.h"
 #include "tests/deadline.h"
@@ -18,6 +20,8 @@ struct made_up {
 	struct sample samples[SEEN]; /* committed */
 	size_t n_samples, n_open;
 	unsigned events, open_events; /* committed; by the transaction */
+	int64_t tried_ns[SEEN]; /* when transactions began, monotonic: below .tried */
+	atomic_int tried;
 };
 
 static struct made_up backend;
@@ -40,7 +44,10 @@ static int made_open(const struct store_options *options, void **ret, struct err
 
 static int made_begin(void *state, struct err *e)
 {
+	if (backend.begins < SEEN)
+		backend.tried_ns[backend.begins] = mono_now().ns;
 	backend.begins++;
+	atomic_store(&backend.tried, backend.begins);
 	const int r = fails(&backend.fail_begin, e);
 	if (r == 0) {
 		assert_false(backend.open); /* the one before ended, one way or the other */
@@ -287,6 +294,28 @@ static void the_thread_tries_again(void **state)
 	rig_close(&rig);
 }
 
+/* A disk that refuses is not asked over and over: a while passes before it is asked again, and it
+ * gets longer. */
+static void a_refusing_disk_gets_a_rest(void **state)
+{
+	struct rig rig;
+	rig_init(&rig, false);
+	backend.fail_commit = 2;
+	give(&rig, 0);
+	deadline_begin("the third attempt of a store whose disk refuses");
+	while (atomic_load(&backend.tried) < 3)
+		poll(NULL, 0, 5);
+	deadline_end();
+	const int64_t first_ns = backend.tried_ns[1] - backend.tried_ns[0],
+		      second_ns = backend.tried_ns[2] - backend.tried_ns[1];
+	if (first_ns < 200 * NS_PER_MS || second_ns < 400 * NS_PER_MS)
+		fail_msg("asked again after %lld and %lld ms", (long long)(first_ns / NS_PER_MS),
+			(long long)(second_ns / NS_PER_MS));
+	assert_int_equal(flush(&rig), 0);
+	holds(1);
+	rig_close(&rig);
+}
+
 /* What the file holds cannot be read: its data count as very old, so that the clock vouches for
  * nothing and nothing is deleted by it. */
 static void an_unreadable_past_vouches_for_nothing(void **state)
@@ -310,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_bad_row_is_left_out),
 		cmocka_unit_test(closing_commits),
 		cmocka_unit_test(the_thread_tries_again),
+		cmocka_unit_test(a_refusing_disk_gets_a_rest),
 		cmocka_unit_test(an_unreadable_past_vouches_for_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
-#include "db/store/store_growth.h"
+#include "base/clock.h"
+#include "db/store/retain_watch.h"
 
 #define T0 INT64_C(1700000000000000000)
 #define HOUR_NS (3600 * NS_PER_S)

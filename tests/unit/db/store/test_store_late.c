@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/base/cleanup.h"
+#include "base/cleanup.h"
 #include "tests/deadline.h"
 #include "tests/patience.h"
 #include "tests/unit/db/db_world.h"
 
-#include "agent/base/str.h"
+#include "base/str.h"
 #include "db/open.h"
 #include "db/store/store.h"
 #include "db/store/store_state.h"

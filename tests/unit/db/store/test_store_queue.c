@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "db/store/store_queue.h"
+#include "db/store/store_records.h"
 
 static uint64_t numbers;
 

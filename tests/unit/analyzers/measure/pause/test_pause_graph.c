@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/str.h"
+#include "base/arena.h"
+#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/pause/pause_graph.h"
 #include "analyzers/detect/pause_finding.h"
@@ -274,6 +274,35 @@ static void test_full_queue_is_a_root(void **state)
 	arena_free(w.a);
 }
 
+/* Where nothing tells depths, the queue that marks is blamed: not one whose share is of a few
+ * packets, nor one whose port is down. */
+static void test_marks_tell_the_queue(void **state)
+{
+	for (int without = 0; without < 2; without++) {
+		struct world w;
+		init(&w, 2, 1, 4);
+		rx(&w, down(&w, 1, 1), 0.05);
+		for (unsigned h = 1; h <= 4; h++) {
+			struct port_prio *l = lane(&w, host_port(&w, 1, h), 3);
+			l->out_packets =
+				(struct amount){.known = true, .alive = true, .value = 1e6};
+			l->marked = (struct amount){
+				.known = true, .alive = true, .value = h == 3 ? 1e5 : 0};
+		}
+		struct port_prio *other = lane(&w, host_port(&w, 1, 2), 3);
+		other->marked.value = 9e5;
+		if (without)
+			host_port(&w, 1, 2)->oper_up = 0;
+		else
+			other->out_packets.value = 900; /* all of them marked, and then some */
+		graph(&w);
+		assert_true(w.g->n_roots >= 1);
+		assert_ptr_equal(w.g->roots[0].port, host_port(&w, 1, 3));
+		assert_true(w.g->roots[0].clear);
+		arena_free(w.a);
+	}
+}
+
 /* What came down from a spine did not go up again: a full uplink of that leaf is not blamed for it.
  */
 static void test_no_valley(void **state)
@@ -471,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_bounds_are_calibrated),
 		cmocka_unit_test(test_slow_host_is_the_root_of_its_tree),
 		cmocka_unit_test(test_full_queue_is_a_root),
+		cmocka_unit_test(test_marks_tell_the_queue),
 		cmocka_unit_test(test_no_valley),
 		cmocka_unit_test(test_two_hosts_are_two_roots),
 		cmocka_unit_test(test_uplinks_of_a_leaf_are_one_cause),

@@ -1,0 +1,46 @@
+/*
+ * store_facts - what an agent says of its store beside the samples in it, for doctor and status
+ * alike: what it cannot do, and how far each system is to which it sends (store.ship).
+ *
+ * @health: its own numbers by key (table health); empty where no agent runs or the past is asked
+ * for. Loop's or command's thread.
+ */
+#ifndef RW_REPORTS_STORE_FACTS_H
+#define RW_REPORTS_STORE_FACTS_H
+
+#include <jansson.h>
+
+#include "agent/document/shape.h"
+
+struct arena;
+struct client;
+struct str;
+
+/* What is to be done, and why. */
+struct store_alarm {
+	const char *severity; /* "warning" or "critical" */
+	const char *subject, *what, *remedy;
+};
+extern const struct shape store_alarm_shape;
+
+/* How far one sink of the configuration is. */
+struct ship_fact {
+	const char *name, *kind, *url;
+	enum maybe failing;
+	wall_t failing_since;
+	const char *error; /* what the receiver said when it began to fail */
+	double behind_s;
+	uint64_t samples, batches, failures, refused, waiting_samples, waiting_bytes, lost;
+};
+extern const struct shape ship_fact_shape;
+
+/* store_alarms_read - what is wrong with samples that are stored. Rows lie in @a. */
+struct store_alarm *store_alarms_read(const json_t *health, struct arena *a, size_t *ret_n);
+
+/* ship_facts_read - a row for each sink of the configuration. Rows and texts lie in @a. */
+struct ship_fact *ship_facts_read(
+	struct client *client, const json_t *health, struct arena *a, size_t *ret_n);
+/* ship_fact_text - such a row in words, without its name. */
+void ship_fact_text(const struct ship_fact *fact, struct str *out);
+
+#endif

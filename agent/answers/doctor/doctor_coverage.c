@@ -1,0 +1,334 @@
+/*
+ * doctor_coverage - which causes each device can show by the counters that it delivered lately, and
+ * for which it is blind, because a counter is absent (db/model/need.def). A counter that a device
+ * delivers and that stays 0 is delivered. What came longer ago than three intervals counts no more.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/answers/doctor/doctor_internal.h"
+#include "agent/document/json_value.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "config/config.h"
+#include "config/profile/profile_coverage.h"
+#include "db/model/cause.h"
+#include "db/model/metric.h"
+#include "db/series/history.h"
+
+#define INTERVALS 3
+#define STORED_LAG_NS (2 * NS_PER_S) /* from a poll to its commit */
+#define RECORDED_MOST_NS (3600 * NS_PER_S) /* of a recorded case, from its end */
+
+/* What one device delivered lately. */
+struct coverage_device {
+	const char *name;
+	int64_t fast_ns, slow_ns; /* how long a value counts: of a counter, of a state */
+	bool delivered[METRIC_COUNT];
+	bool any;
+	bool profiled; /* its profile is known */
+	bool asked[METRIC_COUNT]; /* the profile has a column or leaf for it */
+};
+
+struct coverage {
+	struct doctor *doctor;
+	struct coverage_device *devices;
+	size_t n;
+	struct smap *by_name;
+};
+
+/* ---- what was delivered -------------------------------------------------- */
+
+static const struct config_device *coverage_config(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (str_eq(config->devices[i].name, name))
+			return &config->devices[i];
+	return NULL;
+}
+
+/* The interval that is used, which a profile may have raised, else the configured one. */
+static int64_t coverage_interval_ns(const struct doctor *doctor, const struct config_device *device)
+{
+	static const char *const protocols[] = {"snmp", "gnmi"};
+	int64_t longest_ns = 0;
+	for (size_t i = 0; i < rw_countof(protocols); i++) {
+		const double used_s = doctor_health(
+			doctor, "target/%s/%s/interval_s", device->name, protocols[i]);
+		int64_t ns = config_device_interval(device, protocols[i]);
+		if (used_s > 0)
+			ns = (int64_t)(used_s * (double)NS_PER_S);
+		if (ns > longest_ns)
+			longest_ns = ns;
+	}
+	return longest_ns;
+}
+
+/* How long values of @name count. A recorded case, whose devices have no address, is taken whole.
+ */
+static void coverage_ages(const struct coverage *coverage, struct coverage_device *ret)
+{
+	const struct config_device *device =
+		coverage_config(coverage->doctor->client->config, ret->name);
+	ret->fast_ns = ret->slow_ns = RECORDED_MOST_NS;
+	if (!device || !config_device_polled(device))
+		return;
+	ret->fast_ns = INTERVALS * coverage_interval_ns(coverage->doctor, device) + STORED_LAG_NS;
+	ret->slow_ns = INTERVALS * config_device_slow_interval(device) + STORED_LAG_NS;
+	if (ret->slow_ns < ret->fast_ns)
+		ret->slow_ns = ret->fast_ns;
+}
+
+static void coverage_devices(struct coverage *coverage, struct arena *a)
+{
+	const struct fabric *fabric = coverage->doctor->client->config->fabric;
+	coverage->devices = arena_array(a, struct coverage_device, fabric->n_devices + 1);
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		struct coverage_device *device = &coverage->devices[coverage->n];
+		*device = (struct coverage_device){.name = fabric->devices[i]->name};
+		coverage_ages(coverage, device);
+		smap_put(coverage->by_name, device->name, strlen(device->name), coverage->n++);
+	}
+}
+
+static int64_t coverage_age_ns(const struct coverage_device *device, unsigned metric)
+{
+	if (metric_info(metric)->kind == METRIC_STATE)
+		return device->slow_ns;
+	return device->fast_ns;
+}
+
+static void coverage_take(struct coverage *coverage, const struct window *window)
+{
+	const int64_t now_ns = coverage->doctor->client->at_ns;
+	for (size_t i = 0; i < window->n_series; i++) {
+		const struct series *series = &window->series[i];
+		const struct entity *entity = entity_get(window->entities, series->entity);
+		uint64_t at;
+		if (!entity || series->n == 0 ||
+			!smap_get(coverage->by_name, entity->device, strlen(entity->device), &at))
+			continue;
+		struct coverage_device *device = &coverage->devices[at];
+		if (now_ns - series->t_ns[series->n - 1] > coverage_age_ns(device, series->metric))
+			continue;
+		device->delivered[series->metric] = true;
+		if (metric_info(series->metric)->kind != METRIC_STATE)
+			device->any = true; /* states alone may be old */
+	}
+}
+
+/* One window of the counters, one of the states, each as far back as its values count. */
+static int coverage_read(struct coverage *coverage, struct err *e)
+{
+	struct client *client = coverage->doctor->client;
+	bool wanted[METRIC_COUNT] = {0};
+	need_wants(wanted);
+	for (int states = 0; states < 2; states++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		uint16_t metrics[METRIC_COUNT];
+		struct window_spec spec = {.metrics = metrics};
+		int64_t age_ns = 0;
+		for (unsigned m = 0; m < METRIC_COUNT; m++)
+			if (wanted[m] && (metric_info(m)->kind == METRIC_STATE) == (states == 1))
+				metrics[spec.n_metrics++] = (uint16_t)m;
+		for (size_t i = 0; i < coverage->n; i++) {
+			const int64_t ns = coverage_age_ns(&coverage->devices[i], metrics[0]);
+			if (ns > age_ns)
+				age_ns = ns;
+		}
+		struct window window;
+		const int r = history_window(client->history, a, &spec, client->at_ns - age_ns,
+			client->at_ns, &window, e);
+		if (r < 0)
+			return r;
+		coverage_take(coverage, &window);
+	}
+	return 0;
+}
+
+/* Thresholds that the configuration declares stand where no protocol reads them back. */
+static void coverage_declared(struct coverage *coverage)
+{
+	const struct fabric *fabric = coverage->doctor->client->config->fabric;
+	for (size_t i = 0; i < coverage->n; i++)
+		for (size_t k = 0; k < fabric->n_thresholds; k++) {
+			const struct fabric_threshold *t = &fabric->thresholds[k];
+			bool *delivered = coverage->devices[i].delivered;
+			if (!str_glob(t->devices, coverage->devices[i].name))
+				continue;
+			delivered[M_CFG_ECN_KMIN] |= t->kmin_bytes > 0;
+			delivered[M_CFG_PG_HEADROOM] |= t->headroom_bytes > 0;
+			delivered[M_CFG_PG_XOFF_LEVEL] |= t->xoff_level_bytes > 0;
+			delivered[M_CFG_PG_XON_LEVEL] |= t->xon_level_bytes > 0;
+			delivered[M_CFG_PG_XON_OFFSET] |= t->xon_offset_bytes > 0;
+			delivered[M_CFG_POOL] |= t->pool_bytes > 0;
+		}
+}
+
+/* ---- what the profiles ask for ------------------------------------------- */
+
+struct coverage_profiles {
+	struct coverage *coverage;
+	struct profiles *profiles;
+};
+
+static int coverage_take_profile(void *arg, int n, char *const *words, char *const *names)
+{
+	const struct coverage_profiles *with = arg;
+	const struct profile *profile = NULL;
+	uint64_t at;
+	if (n < 2 || !words[0] || !words[1] ||
+		!smap_get(with->coverage->by_name, words[0], strlen(words[0]), &at))
+		return 0;
+	profile = profiles_get(with->profiles, words[1]);
+	if (!profile)
+		return 0;
+	struct coverage_device *device = &with->coverage->devices[at];
+	device->profiled = true;
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (int protocol = 0; protocol < COVERAGE_PROTOCOLS; protocol++) {
+			struct coverage_cell cell;
+			profile_coverage(profile, m, (enum coverage_protocol)protocol, &cell);
+			device->asked[m] = device->asked[m] || cell.told;
+		}
+	return 0;
+}
+
+/* Profiles that cannot be read leave it open who is to blame for what is absent. */
+static int coverage_profiles_read(struct coverage *coverage, struct err *e)
+{
+	struct client *client = coverage->doctor->client;
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	struct coverage_profiles with = {.coverage = coverage};
+	if (profiles_load(client->config->profile_dir, &with.profiles, &errors) < 0)
+		return 0;
+	const int r = history_sql(client->history,
+		"SELECT DISTINCT device, profile FROM devices WHERE profile IS NOT NULL",
+		coverage_take_profile, &with, e);
+	profiles_free(with.profiles);
+	return r;
+}
+
+static enum maybe coverage_asked(const struct coverage_device *device, const struct need *need)
+{
+	if (!device->profiled)
+		return MAYBE_UNKNOWN;
+	for (size_t i = 0; i < need->n_metrics; i++)
+		if (device->asked[need->metrics[i]])
+			return MAYBE_YES;
+	return MAYBE_NO;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+#define SHAPE struct coverage_missing
+static const struct field coverage_missing_fields[] = {
+	TEXT(what, "What it is.", .known = true),
+	TEXTS(metrics, "Metrics of which one would do."),
+	MAYBE(asked, "Does the profile ask for it? true: the switch does not deliver it."),
+};
+static SHAPE_OF(coverage_missing, "Missing", "A need that is not met.");
+#undef SHAPE
+
+#define SHAPE struct coverage_cause
+static const struct field coverage_cause_fields[] = {
+	TEXT(cause, "Cause.", .known = true),
+	TEXT(reported_by, "Detector that would report it.", .known = true),
+	ROWS(missing, coverage_missing, "What is missing."),
+};
+static SHAPE_OF(coverage_cause, "Blind", "A cause and what it lacks.");
+#undef SHAPE
+
+#define SHAPE struct coverage_row
+static const struct field coverage_row_fields[] = {
+	TEXT(device, "Switch.", .known = true),
+	FLAG(delivers, "Does it deliver any sample?"),
+	TEXTS(sees, "Causes that it shows."),
+	ROWS(weak, coverage_cause, "Causes that it shows later or less surely."),
+	ROWS(blind, coverage_cause, "Causes that it cannot show."),
+};
+static SHAPE_OF(coverage_row, "Coverage", "Which causes a device can show.");
+#undef SHAPE
+
+/* ---- what that shows ----------------------------------------------------- */
+
+static struct coverage_missing coverage_missing_of(
+	struct arena *a, const struct coverage_device *device, const struct need *need)
+{
+	struct coverage_missing missing = {.what = need->words,
+		.metrics = arena_array(a, const char *, need->n_metrics),
+		.n_metrics = need->n_metrics,
+		.asked = coverage_asked(device, need)};
+	for (size_t i = 0; i < need->n_metrics; i++)
+		missing.metrics[i] = metric_info(need->metrics[i])->name;
+	return missing;
+}
+
+static struct coverage_cause coverage_cause_of(struct arena *a,
+	const struct coverage_device *device, enum cause cause, const struct need *const *needs,
+	size_t n)
+{
+	struct coverage_cause row = {.cause = cause_name(cause),
+		.reported_by = cause_info(cause)->reported_by,
+		.missing = arena_array(a, struct coverage_missing, n),
+		.n_missing = n};
+	for (size_t i = 0; i < n; i++)
+		row.missing[i] = coverage_missing_of(a, device, needs[i]);
+	return row;
+}
+
+static void coverage_take_cause(struct arena *a, const struct coverage_device *device,
+	enum cause cause, struct coverage_row *row)
+{
+	const struct need *missing[NEED_MISSING_MAX];
+	size_t n;
+	const enum need_sight sight = need_judge(cause, device->delivered, missing, &n);
+	if (sight == NEED_OTHER || cause_has(cause, CAUSE_IS_PLANNED))
+		return;
+	if (sight == NEED_SEES) {
+		row->sees[row->n_sees++] = cause_name(cause);
+		return;
+	}
+	const struct coverage_cause told = coverage_cause_of(a, device, cause, missing, n);
+	if (sight == NEED_BLIND)
+		row->blind[row->n_blind++] = told;
+	else
+		row->weak[row->n_weak++] = told;
+}
+
+static struct coverage_row coverage_row_of(struct arena *a, const struct coverage_device *device)
+{
+	struct coverage_row row = {.device = arena_strdup(a, device->name),
+		.delivers = device->any,
+		.sees = arena_array(a, const char *, CAUSE_COUNT),
+		.weak = arena_array(a, struct coverage_cause, CAUSE_COUNT),
+		.blind = arena_array(a, struct coverage_cause, CAUSE_COUNT)};
+	for (int c = CAUSE_NONE + 1; device->any && c < CAUSE_COUNT; c++)
+		coverage_take_cause(a, device, (enum cause)c, &row);
+	return row;
+}
+
+int doctor_coverage(struct doctor *doctor, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct coverage coverage = {.doctor = doctor, .by_name = smap_new()};
+	coverage_devices(&coverage, a);
+	int r = coverage_read(&coverage, e);
+	if (r == 0)
+		r = coverage_profiles_read(&coverage, e);
+	smap_free(coverage.by_name);
+	if (r < 0)
+		return r;
+	coverage_declared(&coverage);
+	struct doctor_answer *answer = doctor->answer;
+	answer->n_coverage = coverage.n;
+	answer->coverage = arena_array(doctor->arena, struct coverage_row, coverage.n);
+	for (size_t i = 0; i < coverage.n; i++)
+		answer->coverage[i] = coverage_row_of(doctor->arena, &coverage.devices[i]);
+	json_object_set_new(doctor->doc, "coverage",
+		shape_rows_json(&coverage_row_shape, answer->coverage, answer->n_coverage));
+	return 0;
+}

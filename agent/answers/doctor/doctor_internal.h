@@ -1,0 +1,63 @@
+/*
+ * doctor_internal - what the parts of the doctor share. For doctor*.c only.
+ */
+#ifndef RW_REPORTS_DOCTOR_INTERNAL_H
+#define RW_REPORTS_DOCTOR_INTERNAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/answers/doctor/doctor.h"
+#include "agent/client/client.h"
+
+#define DOCTOR_LOST_SHARE 0.05 /* of polls that met a timeout, of flow rows that came late */
+
+struct arena;
+struct config_capture;
+struct str;
+
+struct doctor_todos {
+	struct store_alarm *v;
+	size_t n;
+};
+
+struct doctor {
+	struct client *client;
+	json_t *health; /* key -> number: what the agent wrote of itself */
+	int64_t health_ns; /* when; 0 = never */
+	int64_t config_ns; /* when the configuration in force came into force; 0 = not known */
+	struct arena *arena; /* of the answer */
+	struct doctor_answer *answer;
+	json_t *doc; /* the answer's */
+	struct doctor_todos critical, warning;
+};
+
+/* doctor_todo - adds one thing to do: what is wrong by @fmt, and the remedy. */
+void doctor_todo(struct doctor *doctor, bool critical, const char *subject, const char *remedy,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* doctor_health - a number that the agent wrote of itself, by its key; NAN when it did not. */
+double doctor_health(const struct doctor *doctor, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* doctor_text - a copy of @text in the arena of the answer; NULL stays. */
+const char *doctor_text(struct doctor *doctor, const char *text);
+uint64_t doctor_count(double value); /* a whole number; COUNT_UNKNOWN for NAN */
+json_t *doctor_count_or_null(double value); /* a whole number; null for NAN */
+void doctor_put_number(json_t *object, const char *key, double value);
+void doctor_put_count(json_t *object, const char *key, double value);
+
+/* The parts; each adds its keys to the document and what is to be done. 0 or negative errno. */
+int doctor_targets(struct doctor *doctor, struct err *e);
+int doctor_alerts(struct doctor *doctor, struct err *e);
+int doctor_coverage(struct doctor *doctor, struct err *e);
+void doctor_captures(struct doctor *doctor);
+void doctor_traps(struct doctor *doctor);
+void doctor_push(struct doctor *doctor); /* receivers of what devices push */
+void doctor_jobs(struct doctor *doctor); /* files of the scheduler */
+void doctor_agents(struct doctor *doctor); /* who shares the fabric, and the judge */
+void doctor_ship(struct doctor *doctor); /* where the store's content goes as well */
+/* doctor_sflow - of a capture with 'listen'; adds to its notes, each with "; " behind it. */
+void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes);
+
+#endif

@@ -1,0 +1,837 @@
+/*
+ * pause_document - who pauses whom, as documents: one window over the time range, measured by the
+ * pause_graph of the detectors. It shows what they judge, over another length of time.
+ */
+#include "agent/answers/pause/pause_document.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/answers/incident/incident_read.h"
+#include "agent/client/client.h"
+#include "agent/client/known_names.h"
+#include "agent/document/json_value.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
+#include "analyzers/measure/input.h"
+#include "analyzers/measure/pause/pause_graph.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "config/config.h"
+#include "db/model/cause.h"
+#include "db/series/history.h"
+
+enum { TREES_SHOWN = 5 };
+/* The last quarter of the time range is searched for a ring of its own. */
+enum { TAIL_PART = 4 };
+/* Of a tree's pressure: candidates with less are noise, unless they are hosts seen to pause. */
+#define SMALL_SHARE 0.05
+/* Of the pressure: queues with less are not where a sender's packets pile up. */
+#define QUEUE_SHARE 0.2
+enum { QUEUES_SHOWN = 4 };
+
+/* ---- values -------------------------------------------------------------- */
+
+static const char *edge_confidence(const struct pause_edge *edge)
+{
+	if (!edge->measured)
+		return "low";
+	if (edge->one_end || edge->quality != QUALITY_EXACT)
+		return "med";
+	return "high";
+}
+
+static const char *pause_document_worse(const char *left, const char *right)
+{
+	if (str_eq(left, "low") || str_eq(right, "low"))
+		return "low";
+	if (str_eq(left, "med") || str_eq(right, "med"))
+		return "med";
+	return "high";
+}
+
+static const char *peer_name(const struct port_seen *seen, struct arena *a)
+{
+	const struct fabric_port *port = seen->port;
+	if (port->peer)
+		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
+	return port->host;
+}
+
+static const char *pause_document_by_name(const struct pause_edge *edge)
+{
+	if (edge->by)
+		return edge->by->port->device->name;
+	if (edge->host)
+		return edge->host;
+	return "undeclared neighbour";
+}
+
+static bool pause_document_is_wanted(int asked, int priority)
+{
+	return asked == PRIO_NONE || priority == asked;
+}
+
+/* ---- tree ---------------------------------------------------------------- */
+
+/* Parallel links between two neighbours, or all hosts of one switch: a line of the tree. */
+struct tree_line {
+	const struct pause_edge **edges;
+	size_t n;
+	const struct fabric_device *waits; /* NULL: hosts */
+	const struct fabric_device *by; /* NULL: the root's host */
+	bool accused; /* what waits is the host that an incident accuses */
+	bool drawn;
+};
+
+static const struct fabric_device *pause_document_device_of(const struct port_seen *port)
+{
+	if (port)
+		return port->port->device;
+	return NULL;
+}
+
+struct drawing {
+	struct arena *a;
+	struct tree_line *lines;
+	size_t n;
+	bool *open; /* [device]: its inputs have been drawn */
+	const char *root;
+	const char *accused; /* host, NULL */
+	const char *accused_role; /* NULL where nobody is */
+	json_t *edges;
+};
+
+static void pause_document_add_edge(struct drawing *drawing, const struct pause_edge *edge)
+{
+	struct tree_line *l = NULL;
+	const bool accused = !edge->at && edge->host && str_eq(edge->host, drawing->accused);
+	for (size_t i = 0; i < drawing->n && !l; i++)
+		if (drawing->lines[i].waits == pause_document_device_of(edge->at) &&
+			drawing->lines[i].by == pause_document_device_of(edge->by) &&
+			drawing->lines[i].accused == accused)
+			l = &drawing->lines[i];
+	if (!l) {
+		l = &drawing->lines[drawing->n++];
+		l->waits = pause_document_device_of(edge->at);
+		l->by = pause_document_device_of(edge->by);
+		l->accused = accused;
+	}
+	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
+		const struct pause_edge **wider =
+			arena_array(drawing->a, const struct pause_edge *, 2 * l->n + 1);
+		if (l->n)
+			memcpy(wider, l->edges, l->n * sizeof(*wider));
+		l->edges = wider;
+	}
+	l->edges[l->n++] = edge;
+}
+
+/* The port that may not send; for a host the host, else the port that pauses it. */
+static const char *waiting_name(const struct pause_edge *edge)
+{
+	if (edge->at)
+		return edge->at->port->name;
+	return str_or(edge->host, edge->by->port->name);
+}
+
+static json_t *line_json(const struct drawing *drawing, const struct tree_line *line, int depth)
+{
+	json_t *o = json_object(), *ports = json_array();
+	const struct pause_edge *most = line->edges[0];
+	const char *confidence = "high";
+	double least = 1;
+	for (size_t i = 0; i < line->n; i++) {
+		const struct pause_edge *e = line->edges[i];
+		if (edge_level(e) > edge_level(most))
+			most = e;
+		least = fmin(least, edge_level(e));
+		confidence = pause_document_worse(confidence, edge_confidence(e));
+		json_array_append_new(ports, json_string(waiting_name(e)));
+	}
+	json_object_set_new(o, "root", json_string(drawing->root));
+	json_object_set_new(o, "depth", json_integer(depth));
+	json_object_set_new(o, "priority", json_integer(most->priority));
+	const char *waits = "hosts";
+	if (line->waits)
+		waits = line->waits->name;
+	else if (line->accused)
+		waits = drawing->accused;
+	json_object_set_new(o, "waits", json_string(waits));
+	json_object_set_new(
+		o, "role", json_string(line->accused ? drawing->accused_role : "victim"));
+	json_object_set_new(o, "ports", ports);
+	json_object_set_new(o, "paused_by", json_string(pause_document_by_name(most)));
+	json_object_set_new(o, "lo_ratio", json_number_or_null(most->lo));
+	json_object_set_new(o, "hi_ratio", json_number_or_null(most->hi));
+	json_object_set_new(o, "least_ratio", json_number_or_null(least));
+	json_object_set_new(o, "measured", json_boolean(most->measured));
+	json_object_set_new(o, "confidence", json_string(confidence));
+	json_object_set_new(
+		o, "victims", line->waits ? json_null() : json_integer((json_int_t)line->n));
+	return o;
+}
+
+/* Draw what waits for @by. Each switch is opened once, where it is met first. */
+static void pause_document_draw(struct drawing *drawing, const struct fabric_device *by, int depth)
+{
+	for (size_t i = 0; i < drawing->n; i++) {
+		struct tree_line *l = &drawing->lines[i];
+		if (l->drawn || l->by != by)
+			continue;
+		l->drawn = true;
+		json_array_append_new(drawing->edges, line_json(drawing, l, depth));
+		if (l->waits && !drawing->open[l->waits->index]) {
+			drawing->open[l->waits->index] = true;
+			pause_document_draw(drawing, l->waits, depth + 1);
+		}
+	}
+}
+
+static const char *root_confidence(const struct pause_root *root)
+{
+	if (!root->clear)
+		return "low";
+	if (root->origin == ORIGIN_HOST && root->measured)
+		return "high";
+	return "med";
+}
+
+static json_t *tree_json(
+	const struct pause_root *root, const struct pause_graph *graph, struct arena *a)
+{
+	const size_t n = root->n_direct + root->n_indirect;
+	struct drawing d = {.a = a,
+		.lines = arena_array(a, struct tree_line, n + 1),
+		.open = arena_array(a, bool, graph->observed->n_devices + 1),
+		.edges = json_array(),
+		.root = str_or(root->host, port_text(root->port, a))};
+	for (size_t i = 0; i < root->n_direct; i++)
+		pause_document_add_edge(&d, root->direct[i]);
+	for (size_t i = 0; i < root->n_indirect; i++)
+		pause_document_add_edge(&d, root->indirect[i]);
+	if (root->origin == ORIGIN_HOST)
+		pause_document_draw(&d, NULL, 1);
+	if (!d.open[root->port->port->device->index]) {
+		d.open[root->port->port->device->index] = true;
+		pause_document_draw(&d, root->port->port->device, 1);
+	}
+	json_t *o = json_object();
+	json_object_set_new(o, "priority", json_integer(root->priority));
+	json_object_set_new(
+		o, "origin", json_string(root->origin == ORIGIN_HOST ? "host" : "queue"));
+	json_object_set_new(o, "device", json_string(root->port->port->device->name));
+	json_object_set_new(o, "port", json_string(root->port->port->name));
+	json_object_set_new(o, "host", json_string_or_null(root->host));
+	json_object_set_new(o, "level_lo_ratio", json_number_or_null(root->level_lo));
+	json_object_set_new(o, "level_hi_ratio", json_number_or_null(root->level_hi));
+	json_object_set_new(o, "measured", json_boolean(root->measured));
+	json_object_set_new(o, "utilization_ratio",
+		json_number_or_null(
+			root->port->out_known ? root->port->out.utilization_ratio : NAN));
+	json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
+	json_object_set_new(o, "next_share_ratio", json_number_or_null(root->next_share));
+	json_object_set_new(o, "clear", json_boolean(root->clear));
+	json_object_set_new(o, "confidence", json_string(root_confidence(root)));
+	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(root)));
+	json_object_set_new(o, "switches", json_integer((json_int_t)root->n_switches));
+	json_object_set_new(o, "hosts", json_integer((json_int_t)root->n_hosts));
+	json_object_set_new(o, "incident", json_null());
+	json_object_set_new(o, "role", json_null());
+	json_object_set_new(o, "why", json_null());
+	json_object_set_new(o, "queues", json_array());
+	json_object_set_new(o, "edges", d.edges);
+	return o;
+}
+
+/* ---- what incidents say -------------------------------------------------- */
+
+static const char *accused_confidence(const struct accused *accused)
+{
+	if (accused->confidence_ratio >= 0.8)
+		return "high";
+	if (accused->confidence_ratio >= 0.5)
+		return "med";
+	return "low";
+}
+
+/* A host is the culprit where the cause is known, else a suspect. */
+static const char *accused_role(const struct accused *accused)
+{
+	if (accused->cause == CAUSE_UNKNOWN)
+		return "suspect";
+	return "culprit";
+}
+
+/* Does the incident say of its host that the fabric waits for it because it sends? */
+static bool accused_sends(const struct accused *accused)
+{
+	if (!accused->host)
+		return false;
+	return accused->cause == CAUSE_UNKNOWN ||
+		cause_info(accused->cause)->family == CAUSE_FAMILY_HOST;
+}
+
+/* Queues and counters of the port that an incident accuses; NULL when the window has none. */
+static const struct port_prio *accused_prio(
+	const struct observed *observed, const struct accused *accused)
+{
+	for (size_t i = 0; i < observed->n_prios; i++) {
+		const struct port_prio *prio = observed->prios[i];
+		const struct fabric_port *port = prio->port->port;
+		const bool fits =
+			accused->priority == PRIO_NONE || accused->priority == prio->priority;
+		if (fits && prio->lossless && str_eq(port->device->name, accused->device) &&
+			str_eq(port->name, accused->port))
+			return prio;
+	}
+	return NULL;
+}
+
+/* Where the pressure stands: the queues that the graph takes for the origin. */
+static json_t *queues_json(const struct pause_graph *graph, int priority)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < graph->n_roots; i++) {
+		const struct pause_root *root = &graph->roots[i];
+		if (root->priority != priority || root->origin != ORIGIN_QUEUE ||
+			root->share < QUEUE_SHARE || json_array_size(list) >= QUEUES_SHOWN)
+			continue;
+		json_t *o = json_object();
+		json_object_set_new(o, "device", json_string(root->port->port->device->name));
+		json_object_set_new(o, "port", json_string(root->port->port->name));
+		json_object_set_new(o, "host", json_string_or_null(root->host));
+		json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* All that waits at @priority, from the switch of the accused host outwards. Says how many switches
+ * and hosts wait. */
+static json_t *accused_edges(const struct pause_graph *graph, const struct port_prio *prio,
+	const struct accused *accused, struct arena *a, size_t *ret_switches, size_t *ret_hosts)
+{
+	struct drawing d = {.a = a,
+		.lines = arena_array(a, struct tree_line, graph->n_edges + 1),
+		.open = arena_array(a, bool, graph->observed->n_devices + 1),
+		.edges = json_array(),
+		.root = accused->host,
+		.accused = accused->host,
+		.accused_role = accused_role(accused)};
+	*ret_switches = 0;
+	*ret_hosts = 0;
+	for (size_t i = 0; i < graph->n_edges; i++)
+		if (graph->edges[i].priority == prio->priority)
+			pause_document_add_edge(&d, &graph->edges[i]);
+	d.open[prio->port->port->device->index] = true;
+	pause_document_draw(&d, prio->port->port->device, 1);
+	for (size_t i = 0; i < d.n; i++) {
+		const struct tree_line *line = &d.lines[i];
+		if (!line->drawn && line->by && !d.open[line->by->index]) {
+			d.open[line->by->index] = true;
+			pause_document_draw(&d, line->by, 1);
+		}
+	}
+	for (size_t i = 0; i < d.n; i++)
+		if (!d.lines[i].drawn)
+			json_array_append_new(d.edges, line_json(&d, &d.lines[i], 1));
+	bool *counted = arena_array(a, bool, graph->observed->n_devices + 1);
+	for (size_t i = 0; i < d.n; i++) {
+		const struct tree_line *line = &d.lines[i];
+		if (!line->waits && !line->accused)
+			*ret_hosts += line->n;
+		if (line->waits && !counted[line->waits->index])
+			*ret_switches += 1;
+		if (line->waits)
+			counted[line->waits->index] = true;
+	}
+	return d.edges;
+}
+
+/* The tree of a host that does not slow down: its switch pauses it, and yet it is the origin, which
+ * counters of pause alone cannot tell. */
+static json_t *sender_json(const struct pause_graph *graph, const struct port_prio *prio,
+	const struct accused *accused, struct arena *a)
+{
+	size_t switches, hosts;
+	const struct port_seen *port = prio->port;
+	json_t *edges = accused_edges(graph, prio, accused, a, &switches, &hosts);
+	json_t *o = json_object();
+	json_object_set_new(o, "priority", json_integer(prio->priority));
+	json_object_set_new(o, "origin", json_string("sender"));
+	json_object_set_new(o, "device", json_string(accused->device));
+	json_object_set_new(o, "port", json_string(accused->port));
+	json_object_set_new(o, "host", json_string(accused->host));
+	json_object_set_new(o, "level_lo_ratio", json_number_or_null(prio->tx_pause.lo));
+	json_object_set_new(o, "level_hi_ratio", json_number_or_null(prio->tx_pause.hi));
+	json_object_set_new(o, "measured", json_boolean(prio->tx_pause.measured));
+	json_object_set_new(o, "utilization_ratio",
+		json_number_or_null(port->in_known ? port->in.utilization_ratio : NAN));
+	json_object_set_new(o, "share_ratio", json_null());
+	json_object_set_new(o, "next_share_ratio", json_null());
+	json_object_set_new(o, "clear", json_boolean(accused->cause != CAUSE_UNKNOWN));
+	json_object_set_new(o, "confidence", json_string(accused_confidence(accused)));
+	json_object_set_new(o, "level",
+		json_string(switches >= 3 ? "L3" : (switches + hosts > 0 ? "L2" : "L1")));
+	json_object_set_new(o, "switches", json_integer((json_int_t)switches));
+	json_object_set_new(o, "hosts", json_integer((json_int_t)hosts));
+	json_object_set_new(o, "incident", json_string(accused->id));
+	json_object_set_new(o, "role", json_string(accused_role(accused)));
+	json_object_set_new(o, "why", json_string(accused->headline));
+	json_object_set_new(o, "queues", queues_json(graph, prio->priority));
+	json_object_set_new(o, "edges", edges);
+	return o;
+}
+
+/* Is the tree's root whom the incident accuses? */
+static bool is_accused_root(const json_t *tree, const struct accused *accused)
+{
+	const char *host = doc_word(tree, "host");
+	const bool host_root = str_eq(doc_word(tree, "origin"), "host");
+	if (accused->host)
+		return host_root && str_eq(host, accused->host);
+	return str_eq(doc_word(tree, "device"), accused->device) &&
+		str_eq(doc_word(tree, "port"), accused->port);
+}
+
+/* The incident names the root of a tree: the tree says so. */
+static bool accused_marks(json_t *trees, const struct accused *accused)
+{
+	json_t *tree;
+	size_t k;
+	json_array_foreach (trees, k, tree) {
+		if (!is_accused_root(tree, accused))
+			continue;
+		json_object_set_new(tree, "incident", json_string(accused->id));
+		json_object_set_new(tree, "role", json_string("culprit"));
+		json_object_set_new(tree, "why", json_string(accused->headline));
+		return true;
+	}
+	return false;
+}
+
+/* Trees of queues at @priority: the tree of their sender shows the same waits. */
+static void drop_queue_trees(json_t *trees, int priority)
+{
+	for (size_t k = json_array_size(trees); k-- > 0;) {
+		const json_t *tree = json_array_get(trees, k);
+		if (str_eq(doc_word(tree, "origin"), "queue") &&
+			json_integer_value(json_object_get(tree, "priority")) == priority)
+			json_array_remove(trees, k);
+	}
+}
+
+/* Why the tree of the incident that was asked for does not begin with whom it accuses. */
+static const char *differs_text(const struct accused *accused, const json_t *trees, struct arena *a)
+{
+	const json_t *first = json_array_get(trees, 0);
+	const char *whom = str_or(accused->host, accused->device);
+	const char *here = "no pause of this window has an origin";
+	if (first)
+		here = arena_printf(a, "pause of this window begins at %s:%s",
+			doc_word(first, "device"), doc_word(first, "port"));
+	if (!whom)
+		return arena_printf(a, "incident %s (%s) is about many devices, not one origin; %s",
+			accused->id, cause_name(accused->cause), here);
+	return arena_printf(a, "incident %s (%s) accuses %s by other evidence than pause; %s",
+		accused->id, cause_name(accused->cause), whom, here);
+}
+
+/*
+ * The trees of a window name whom its incidents accuse: a tree of the same origin says so; a host
+ * that does not slow down gets a tree of its own in place of those of the queues it fills. NULL, or
+ * why the tree differs from the incident that was asked for.
+ */
+static const char *trees_agree(json_t *trees, const struct pause_graph *graph,
+	const struct accused *accused, size_t n, const struct pause_ask *asked, struct arena *a)
+{
+	const char *differs = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const bool was_asked = str_eq(accused[i].id, asked->incident);
+		if (accused_marks(trees, &accused[i]))
+			continue;
+		const struct port_prio *prio = NULL;
+		if (accused_sends(&accused[i]))
+			prio = accused_prio(graph->observed, &accused[i]);
+		if (prio && prio->tx_pause.hi > 0 &&
+			pause_document_is_wanted(asked->priority, prio->priority)) {
+			drop_queue_trees(trees, prio->priority);
+			json_array_insert_new(trees, 0, sender_json(graph, prio, &accused[i], a));
+		} else if (was_asked) {
+			differs = differs_text(&accused[i], trees, a);
+		}
+	}
+	return differs;
+}
+
+static json_t *cycles_json(const struct pause_graph *graph, int priority, struct arena *a)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < graph->n_cycles; i++) {
+		const struct pause_cycle *c = &graph->cycles[i];
+		if (!pause_document_is_wanted(priority, c->priority))
+			continue;
+		json_t *o = json_object(), *ports = json_array();
+		for (size_t k = 0; k < c->n; k++)
+			json_array_append_new(ports, json_string(port_text(c->edges[k]->at, a)));
+		json_object_set_new(o, "priority", json_integer(c->priority));
+		json_object_set_new(o, "still", json_boolean(c->still));
+		json_object_set_new(o, "ports", ports);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* The sum of counters of the lossless queues, NAN when none of them is known. */
+static double lossless_sum(
+	const struct observed *observed, int priority, const size_t *offsets, size_t n)
+{
+	double sum = NAN;
+	for (size_t i = 0; i < observed->n_prios; i++) {
+		const struct port_prio *prio = observed->prios[i];
+		if (!prio->lossless || !pause_document_is_wanted(priority, prio->priority))
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			const struct amount *amount =
+				(const struct amount *)((const char *)prio + offsets[k]);
+			if (amount->known && isnan(sum))
+				sum = amount->value;
+			else if (amount->known)
+				sum += amount->value;
+		}
+	}
+	return sum;
+}
+
+static json_t *count_json(double count)
+{
+	if (isnan(count))
+		return json_null();
+	return json_integer((json_int_t)count);
+}
+
+/* Some switches count drops at egress only: a count of 0 there says nothing of the ingress. Which
+ * side is missing when the other one is counted? */
+static const char *drops_not_counted(double ingress, double egress)
+{
+	if (isnan(ingress) == isnan(egress))
+		return NULL;
+	return isnan(ingress) ? "ingress" : "egress";
+}
+
+static bool any_cycle(const struct pause_graph *graph, int priority)
+{
+	for (size_t i = 0; i < graph->n_cycles; i++)
+		if (pause_document_is_wanted(priority, graph->cycles[i].priority))
+			return true;
+	return false;
+}
+
+/* Roots that are accepted; when there is none, and no ring either, the strongest candidates. */
+static json_t *trees_json(const struct pause_graph *graph, const struct pause_graph *tail,
+	const struct pause_ask *asked, struct arena *a)
+{
+	json_t *trees = json_array();
+	for (int clear = 1; clear >= 0; clear--) {
+		const bool found = json_array_size(trees) > 0 || any_cycle(tail, asked->priority);
+		if (!clear && found)
+			break;
+		for (size_t i = 0; i < graph->n_roots; i++) {
+			const struct pause_root *root = &graph->roots[i];
+			if (root->clear != clear ||
+				!pause_document_is_wanted(asked->priority, root->priority))
+				continue;
+			if (!clear && root->share < SMALL_SHARE)
+				continue;
+			if (json_array_size(trees) >= (clear ? TREES_SHOWN : 1))
+				break;
+			json_array_append_new(trees, tree_json(root, graph, a));
+		}
+	}
+	return trees;
+}
+
+static json_t *make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
+	const struct pause_ask *asked, const struct accused *accused, size_t n_accused,
+	struct arena *a)
+{
+	static const size_t drops[] = {
+		offsetof(struct port_prio, pg_drops), offsetof(struct port_prio, drops)};
+	static const size_t storms[] = {offsetof(struct port_prio, storms)};
+	const struct observed *observed = graph->observed;
+	const int priority = asked->priority;
+	size_t waiting = 0;
+	double unresolved = 0;
+	for (size_t i = 0; i < graph->n_edges; i++)
+		waiting += pause_document_is_wanted(priority, graph->edges[i].priority);
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
+		if (pause_document_is_wanted(priority, c))
+			unresolved += graph->unresolved[c];
+	json_t *doc = json_object(), *rows = json_array();
+	json_t *trees = trees_json(graph, tail, asked, a);
+	const char *differs = trees_agree(trees, graph, accused, n_accused, asked, a);
+	for (size_t i = 0; i < json_array_size(trees); i++)
+		json_array_extend(rows, json_object_get(json_array_get(trees, i), "edges"));
+	json_object_set_new(doc, "incident", json_string_or_null(asked->incident));
+	json_object_set_new(doc, "differs_because", json_string_or_null(differs));
+	json_object_set_new(doc, "observable", json_boolean(graph->observable));
+	json_object_set_new(doc, "trees", trees);
+	json_object_set_new(doc, "cycles", cycles_json(tail, priority, a));
+	json_object_set_new(doc, "rows", rows);
+	json_object_set_new(doc, "waiting", json_integer((json_int_t)waiting));
+	json_object_set_new(doc, "unresolved", json_real(unresolved));
+	const double ingress = lossless_sum(observed, priority, &drops[0], 1);
+	const double egress = lossless_sum(observed, priority, &drops[1], 1);
+	json_object_set_new(
+		doc, "drops_not_counted", json_string_or_null(drops_not_counted(ingress, egress)));
+	json_object_set_new(
+		doc, "lossless_drops", count_json(lossless_sum(observed, priority, drops, 2)));
+	json_object_set_new(
+		doc, "watchdog_events", count_json(lossless_sum(observed, priority, storms, 1)));
+	return doc;
+}
+
+/* ---- ports --------------------------------------------------------------- */
+
+static void put_share(json_t *object, const char *way, const struct pause_share *share)
+{
+	char key[32];
+	snprintf(key, sizeof(key), "%s_lo_ratio", way);
+	json_object_set_new(object, key, json_number_or_null(share->lo));
+	snprintf(key, sizeof(key), "%s_hi_ratio", way);
+	json_object_set_new(object, key, json_number_or_null(share->hi));
+	const bool known = !isnan(share->hi);
+	json_t *measured = json_null(), *quality = json_null();
+	if (known) {
+		measured = json_boolean(share->measured);
+		quality = json_string(share->measured ? "time" : "frames");
+	}
+	snprintf(key, sizeof(key), "%s_measured", way);
+	json_object_set_new(object, key, measured);
+	snprintf(key, sizeof(key), "%s_quality", way);
+	json_object_set_new(object, key, quality);
+}
+
+static json_t *frames_json(const struct amount *amount)
+{
+	if (amount->known)
+		return json_integer((json_int_t)amount->value);
+	return json_null();
+}
+
+static double pause_document_strongest(const struct port_prio *prio)
+{
+	return fmax(fmax(prio->rx_pause.hi, prio->tx_pause.hi), -1);
+}
+
+static int by_strength(const void *left, const void *right)
+{
+	const struct port_prio *a = *(const struct port_prio *const *)left,
+			       *b = *(const struct port_prio *const *)right;
+	const double d = pause_document_strongest(b) - pause_document_strongest(a);
+	if (d != 0) {
+		if (d > 0)
+			return 1;
+		return -1;
+	}
+	if (a->port != b->port) {
+		if (a->port < b->port)
+			return -1;
+		return 1;
+	}
+	return a->priority - b->priority;
+}
+
+static bool pause_document_is_asked(const struct pause_ask *asked, const struct fabric_port *port)
+{
+	if (!str_glob(asked->device, port->device->name))
+		return false;
+	if (str_glob(asked->port, port->name))
+		return true;
+	return port->alias[0] && str_glob(asked->port, port->alias);
+}
+
+static json_t *make_ports(
+	const struct pause_graph *graph, const struct pause_ask *asked, struct arena *a)
+{
+	const struct observed *o = graph->observed;
+	const struct port_prio **v = arena_array(a, const struct port_prio *, o->n_prios + 1);
+	size_t n = 0;
+	bool observable = false;
+	for (size_t i = 0; i < o->n_prios; i++) {
+		const struct port_prio *l = o->prios[i];
+		if (!pause_document_is_wanted(asked->priority, l->priority) ||
+			!pause_document_is_asked(asked, l->port->port))
+			continue;
+		observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
+		if (asked->all || pause_document_strongest(l) > 0)
+			v[n++] = l;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_strength);
+	json_t *doc = json_object(), *rows = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *row = json_object();
+		json_object_set_new(row, "device", json_string(v[i]->port->port->device->name));
+		json_object_set_new(row, "port", json_string(v[i]->port->port->name));
+		json_object_set_new(row, "peer", json_string_or_null(peer_name(v[i]->port, a)));
+		json_object_set_new(row, "priority", json_integer(v[i]->priority));
+		put_share(row, "rx", &v[i]->rx_pause);
+		put_share(row, "tx", &v[i]->tx_pause);
+		json_object_set_new(row, "rx_frames", frames_json(&v[i]->rx_frames));
+		json_object_set_new(row, "tx_frames", frames_json(&v[i]->tx_frames));
+		json_array_append_new(rows, row);
+	}
+	json_object_set_new(doc, "observable", json_boolean(observable));
+	json_object_set_new(doc, "ports", rows);
+	return doc;
+}
+
+/* ---- from the database --------------------------------------------------- */
+
+struct pause_range {
+	int64_t from_ns, to_ns;
+};
+
+/* The window in which an incident was found is that of its evidence. */
+static int take_window(const struct incident *incident, struct pause_ask *ask,
+	struct pause_range *range, struct arena *a, struct err *e)
+{
+	if (incident->n_evidence == 0)
+		return err_set(e, -ENODATA, "incident %s has no evidence, so no window is known",
+			incident->id);
+	range->from_ns = incident->evidence[0].from_ns;
+	range->to_ns = incident->evidence[0].to_ns;
+	ask->incident = arena_strdup(a, incident->id);
+	if (ask->priority == PRIO_NONE)
+		ask->priority = incident->priority;
+	return 0;
+}
+
+static int take_incident(struct client *client, struct pause_ask *ask, struct pause_range *range,
+	struct arena *a, struct err *e)
+{
+	json_t *found = NULL;
+	int r = incident_find(client, ask->incident, &found, e);
+	if (r < 0)
+		return r;
+	struct incident_record *record = incident_json_read(found);
+	json_decref(found);
+	if (!record)
+		return err_set(
+			e, -EIO, "incident %.40s cannot be read from the database", ask->incident);
+	r = take_window(&record->i, ask, range, a, e);
+	incident_record_free(record);
+	return r;
+}
+
+static int graph_of(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *turn,
+	const struct pause_graph **ret, struct err *e)
+{
+	const struct window_spec spec = {
+		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
+	struct window *w = arena_new_of(turn, struct window);
+	const int r = history_window(client->history, turn, &spec, from_ns, to_ns, w, e);
+	if (r < 0)
+		return r;
+	const struct analyzer_in in = {
+		.fabric = client->config->fabric, .window = w, .arena = turn};
+	*ret = pause_graph(&in);
+	return 0;
+}
+
+/* Is any such port configured or counted? If not, "no pause" would be a wrong answer. */
+static bool is_any_port(
+	const struct fabric *fabric, const struct observed *observed, const struct pause_ask *ask)
+{
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t i = 0; i < fabric->devices[d]->n_ports; i++)
+			if (pause_document_is_asked(ask, fabric->devices[d]->ports[i]))
+				return true;
+	for (size_t i = 0; i < observed->n_prios; i++)
+		if (pause_document_is_asked(ask, observed->prios[i]->port->port))
+			return true;
+	return false;
+}
+
+static void put_range(json_t *doc, const struct pause_range *range)
+{
+	json_object_set_new(doc, "from", json_time(range->from_ns));
+	json_object_set_new(doc, "to", json_time(range->to_ns));
+}
+
+/* The graph of what was asked for. @ask is completed from its incident. */
+static int pause_document_begin(struct client *client, struct pause_ask *ask,
+	struct pause_range *range, const struct pause_graph **ret, struct arena *turn,
+	struct err *e)
+{
+	int r = 0;
+	*range = (struct pause_range){client->from_ns, client->to_ns};
+	if (ask->incident)
+		r = take_incident(client, ask, range, turn, e);
+	if (r == 0)
+		r = graph_of(client, range->from_ns, range->to_ns, turn, ret, e);
+	if (r < 0)
+		return r;
+	const bool chosen = ask->device || ask->port;
+	r = known_device(client, ask->device, e);
+	if (r == 0)
+		r = known_port(client, ask->device, ask->port, e);
+	if (r < 0)
+		return r;
+	if (chosen && !is_any_port(client->config->fabric, (*ret)->observed, ask))
+		return err_set(e, -EINVAL,
+			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "
+			"topology show' lists them)",
+			str_or(ask->device, "*"), str_or(ask->port, "*"));
+	return 0;
+}
+
+int pause_tree_document(
+	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *turn = arena_new();
+	struct pause_ask asked = *ask;
+	struct pause_range range;
+	const struct pause_graph *graph = NULL;
+	int r = pause_document_begin(client, &asked, &range, &graph, turn, e);
+	if (r < 0)
+		return r;
+	/* A ring that closed during the time range has moved something in it: so the end of the
+	 * range is searched for rings as well. */
+	const struct pause_graph *tail = graph;
+	if (!any_cycle(graph, asked.priority))
+		r = graph_of(client, range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART,
+			range.to_ns, turn, &tail, e);
+	if (r < 0)
+		return r;
+	struct accused *accused;
+	size_t n_accused;
+	r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, turn,
+		&accused, &n_accused, e);
+	if (r < 0)
+		return r;
+	*ret = make_tree(graph, tail, &asked, accused, n_accused, turn);
+	put_range(*ret, &range);
+	return 0;
+}
+
+int pause_ports_document(
+	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *turn = arena_new();
+	struct pause_ask asked = *ask;
+	struct pause_range range;
+	const struct pause_graph *graph = NULL;
+	const int r = pause_document_begin(client, &asked, &range, &graph, turn, e);
+	if (r < 0)
+		return r;
+	*ret = make_ports(graph, &asked, turn);
+	put_range(*ret, &range);
+	return 0;
+}

@@ -1,0 +1,315 @@
+/*
+ * query_steps - one row per line and step. A step without samples is a row without a value: history
+ * is never drawn straight over a gap. With --top and steps the range is read twice: once
+ * to find the lines with the greatest values, once to print them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "agent/client/client.h"
+#include "agent/answers/query/query_rows.h"
+#include "db/series/history.h"
+
+struct step_rows {
+	struct query_run *run;
+	size_t *order; /* of the lines */
+	bool ranking; /* nothing is printed yet */
+	bool once; /* the range is one step: its values wait in the slots until they are ranked */
+	int64_t now_to_ns; /* the step under way ends here */
+	bool any; /* a step is under way */
+	uint64_t steps;
+};
+
+/* ---- one line in one step -------------------------------------------------------- */
+
+struct joined {
+	enum query_join how;
+	double sum, min, max;
+	uint64_t whole; /* the sum, as long as all are whole and it fits */
+	bool is_whole;
+	size_t n, of, present;
+};
+
+static double step_number(const struct query_value *value)
+{
+	if (value->kind == VALUE_U64)
+		return (double)value->u64;
+	if (value->kind == VALUE_F64)
+		return value->f64;
+	return NAN;
+}
+
+static void joined_add(struct joined *joined, const struct query_value *value)
+{
+	const double number = step_number(value);
+	if (isnan(number))
+		return;
+	if (value->kind != VALUE_U64 ||
+		__builtin_add_overflow(joined->whole, value->u64, &joined->whole))
+		joined->is_whole = false;
+	joined->sum += number;
+	joined->min = fmin(joined->min, number);
+	joined->max = fmax(joined->max, number);
+	joined->n++;
+}
+
+static struct query_value joined_value(const struct joined *joined)
+{
+	double value = NAN;
+	switch (joined->how) {
+	case JOIN_SUM:
+		if (joined->n && joined->is_whole)
+			return (struct query_value){.kind = VALUE_U64, .u64 = joined->whole};
+		if (joined->n)
+			value = joined->sum;
+		break;
+	case JOIN_MEAN: value = joined->sum / (double)joined->n; break;
+	case JOIN_MIN: value = joined->min; break;
+	case JOIN_MAX: value = joined->max; break;
+	case JOIN_COUNT: return (struct query_value){.kind = VALUE_U64, .u64 = joined->n};
+	case JOIN_USUAL:
+	case JOIN_WORDS: break;
+	}
+	if (!isfinite(value))
+		return (struct query_value){.kind = VALUE_NONE};
+	return (struct query_value){.kind = VALUE_F64, .f64 = value};
+}
+
+/* The value of a line; false: nothing is expected of it in this step. */
+static bool step_line(
+	const struct query_run *run, const struct query_line *line, struct query_row *row)
+{
+	struct joined joined = {.how = query_join_of(run->plan, line->metric),
+		.min = INFINITY,
+		.max = -INFINITY,
+		.is_whole = true};
+	for (size_t i = line->begin; i < line->end; i++) {
+		const struct query_slot *slot = &run->lines->slots[i];
+		joined.of += slot->alive || slot->present;
+		joined.present += slot->present;
+		if (!slot->present)
+			continue;
+		row->flags |= slot->now.flags;
+		if (slot->missed && slot->alive)
+			row->marks |= MARK_AFTER_GAP;
+		row->value = query_value_of(run->plan, &slot->now, slot->bound_per_s,
+			history_names(run->client->history), &row->flags);
+		joined_add(&joined, &row->value);
+	}
+	row->n_series = joined.n;
+	row->n_of = joined.of;
+	if (joined.of == 0)
+		return false;
+	if (joined.present == 0)
+		row->marks |= MARK_GAP;
+	if (run->plan->by == BY_NONE)
+		return true;
+	row->value = (struct query_value){.kind = VALUE_NONE};
+	if (joined.present > 0)
+		row->value = joined_value(&joined);
+	if (joined.n < joined.of)
+		row->marks |= MARK_PARTIAL;
+	return true;
+}
+
+static int step_print(struct step_rows *rows, struct query_line *line)
+{
+	const struct query_run *run = rows->run;
+	char unit[QUERY_UNIT_MAX];
+	struct query_row row = {.t_ns = rows->now_to_ns,
+		.device = line->device,
+		.port = line->port,
+		.group = line->group,
+		.priority = line->priority,
+		.metric = line->metric,
+		.unit = query_unit(run->plan, line->metric, unit)};
+	if (rows->now_to_ns > run->to_ns)
+		row.marks |= MARK_OPEN;
+	if (!step_line(run, line, &row))
+		return 0;
+	if (!rows->ranking)
+		return query_out_row(run->out, &row);
+	const double number = step_number(&row.value);
+	if (isnan(number))
+		return 0;
+	line->rank_sum += number;
+	line->rank_n++;
+	return 0;
+}
+
+/* The step under way has ended. */
+static int step_flush(struct step_rows *rows)
+{
+	struct query_lines *lines = rows->run->lines;
+	int rc = 0;
+	rows->steps++;
+	for (size_t i = 0; i < lines->n && rc == 0; i++) {
+		struct query_line *line = &lines->v[rows->order[i]];
+		if (rows->ranking || line->shown)
+			rc = step_print(rows, line);
+	}
+	for (size_t i = 0; i < lines->n_slots && !rows->once; i++) {
+		struct query_slot *slot = &lines->slots[i];
+		slot->missed = !slot->present;
+		slot->alive = slot->alive || slot->present;
+		slot->present = false;
+	}
+	return rc;
+}
+
+/* ---- step after step ------------------------------------------------------------ */
+
+/* Ends steps until the one that ends at @to_ns is under way. */
+static int step_advance(struct step_rows *rows, int64_t to_ns)
+{
+	int rc = 0;
+	while (rows->any && rows->now_to_ns < to_ns && rc == 0) {
+		rc = step_flush(rows);
+		rows->now_to_ns += rows->run->plan->step_ns;
+		if (rows->steps > QUERY_STEPS_MAX)
+			return -ERANGE;
+	}
+	rows->any = true;
+	rows->now_to_ns = to_ns;
+	return rc;
+}
+
+static int step_take(void *arg, const struct rollup *rollup)
+{
+	struct step_rows *rows = arg;
+	struct query_foot *foot = rows->run->foot;
+	int rc = 0;
+	if (!rows->any || rollup->to_ns != rows->now_to_ns)
+		rc = step_advance(rows, rollup->to_ns);
+	struct query_slot *slot =
+		query_lines_slot(rows->run->lines, rollup->entity, rollup->metric);
+	if (rc < 0 || !slot)
+		return rc;
+	slot->now = *rollup;
+	slot->present = true;
+	foot->tier[rollup->tier] = true;
+	if (rollup->tier != ROLLUP_RAW && rollup->to_ns > foot->coarse_to_ns)
+		foot->coarse_to_ns = rollup->to_ns;
+	return 0;
+}
+
+static bool step_any_present(const struct query_lines *lines)
+{
+	for (size_t i = 0; i < lines->n_slots; i++)
+		if (lines->slots[i].present)
+			return true;
+	return false;
+}
+
+static bool step_any_alive(const struct query_lines *lines)
+{
+	for (size_t i = 0; i < lines->n_slots; i++)
+		if (lines->slots[i].alive)
+			return true;
+	return false;
+}
+
+/* To the end of the range: a step that is not over and holds nothing yet is no gap. */
+static int step_finish(struct step_rows *rows)
+{
+	const struct query_run *run = rows->run;
+	const int64_t step_ns = run->plan->step_ns;
+	int64_t last_ns = run->to_ns;
+	int rc = 0;
+	if (!rows->any)
+		return 0;
+	if (step_ns)
+		last_ns = (rollup_step_of(run->to_ns, step_ns) + 1) * step_ns;
+	if (step_ns)
+		rc = step_advance(rows, last_ns);
+	const bool over = last_ns <= run->to_ns;
+	if (rc == 0 && (over || step_any_present(run->lines)))
+		rc = step_flush(rows);
+	return rc;
+}
+
+/* Where something was there before the range, its absence is shown from the start. */
+static void step_begin(struct step_rows *rows)
+{
+	const struct query_run *run = rows->run;
+	const int64_t step_ns = run->plan->step_ns;
+	rows->steps = 0;
+	rows->any = step_any_alive(run->lines);
+	rows->now_to_ns = run->to_ns;
+	if (step_ns)
+		rows->now_to_ns = (rollup_step_of(run->from_ns + 1, step_ns) + 1) * step_ns;
+}
+
+static int step_walk(struct step_rows *rows, struct err *e)
+{
+	const struct query_run *run = rows->run;
+	const struct history_filter filter = query_plan_filter(run->plan, run->from_ns, run->to_ns);
+	step_begin(rows);
+	int rc = history_each_rollup(
+		run->client->history, &filter, run->plan->step_ns, step_take, rows, e);
+	if (rc == 0)
+		rc = step_finish(rows);
+	if (rc != -ERANGE)
+		return rc;
+	return err_set(e, -EINVAL,
+		"--step is too short: there would be more than %d steps; use a longer step or a "
+		"shorter time range",
+		QUERY_STEPS_MAX);
+}
+
+/* ---- the lines with the greatest values -------------------------------------------- */
+
+static double step_rank(const struct query_line *line)
+{
+	if (line->rank_n == 0)
+		return -INFINITY;
+	return line->rank_sum / (double)line->rank_n;
+}
+
+static int step_rank_order(const void *left, const void *right, void *arg)
+{
+	const struct query_line *lines = arg;
+	const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	const double x = step_rank(&lines[a]), y = step_rank(&lines[b]);
+	if (x != y)
+		return x < y ? 1 : -1;
+	return (a > b) - (a < b);
+}
+
+static void step_choose(struct step_rows *rows)
+{
+	struct query_lines *lines = rows->run->lines;
+	qsort_r(rows->order, lines->n, sizeof(*rows->order), step_rank_order, lines->v);
+	for (size_t i = 0; i < lines->n; i++) {
+		struct query_line *line = &lines->v[rows->order[i]];
+		line->shown = i < rows->run->plan->top && line->rank_n > 0;
+	}
+	for (size_t i = 0; i < lines->n_slots && !rows->once; i++) {
+		lines->slots[i].alive = lines->slots[i].missed = false;
+		lines->slots[i].present = false;
+	}
+}
+
+int query_rows_steps(struct query_run *run, struct err *e)
+{
+	rw_cleanup(freep) size_t *order = rw_calloc(run->lines->n + 1, sizeof(*order));
+	struct step_rows rows = {.run = run, .order = order, .ranking = run->plan->top > 0};
+	for (size_t i = 0; i < run->lines->n; i++)
+		order[i] = i;
+	if (!rows.ranking)
+		return step_walk(&rows, e);
+	rows.once = run->plan->step_ns == 0;
+	int rc = step_walk(&rows, e);
+	step_choose(&rows);
+	rows.ranking = false;
+	if (rc < 0)
+		return rc;
+	if (rows.once)
+		return step_flush(&rows);
+	return step_walk(&rows, e);
+}

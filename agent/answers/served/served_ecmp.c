@@ -1,0 +1,127 @@
+/* served_ecmp - the documents about load over equal paths: groups, matrix, collisions, the matrix
+ * over time, and the report. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "agent/answers/served/ecmp_document.h"
+#include "agent/answers/ecmp/ecmp_history.h"
+#include "agent/reports/report.h"
+#include "agent/reports/report_compare.h"
+#include "agent/answers/common/served.h"
+
+#define ECMP_SPAN_NS (15 * 60 * NS_PER_S)
+#define ECMP_HISTORY_SPAN_NS (3600 * NS_PER_S)
+#define REPORT_SPAN_NS (24 * 3600 * NS_PER_S)
+
+static struct report_ask served_ecmp_ask(const struct served_ask *ask)
+{
+	return (struct report_ask){
+		.device = served_get(ask, "device"), .group = served_get(ask, "group")};
+}
+
+static int served_ecmp_form(struct client *client, const char *name, const struct served_ask *ask,
+	json_t **ret, struct err *e)
+{
+	rw_cleanup(report_result_done) struct report_result result = {0};
+	const struct report_ask asked = served_ecmp_ask(ask);
+	const int rc = ecmp_answer(client, ecmp_form_by_name(name), &asked, &result, e);
+	if (rc == 0)
+		*ret = json_incref(result.doc);
+	return rc;
+}
+
+static int served_ecmp_groups(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	return served_ecmp_form(client, "groups", ask, ret, e);
+}
+
+static int served_ecmp_heatmap(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	return served_ecmp_form(client, "heatmap", ask, ret, e);
+}
+
+static int served_ecmp_collisions(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	return served_ecmp_form(client, "collisions", ask, ret, e);
+}
+
+static int served_ecmp_history(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	return ecmp_history_document(
+		client, served_get(ask, "device"), served_get(ask, "frames"), ret, e);
+}
+
+/* In one line: there may be 500,000 numbers. */
+static int served_ecmp_history_print(
+	struct client *client, const struct served_ask *ask, FILE *out, struct err *e)
+{
+	json_t *doc = NULL;
+	const int rc = served_ecmp_history(client, ask, &doc, e);
+	if (rc < 0)
+		return rc;
+	json_dumpf(doc, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
+	fputc('\n', out);
+	json_decref(doc);
+	return 0;
+}
+
+/* As the command prints it, compared with earlier ranges. */
+static int served_report_spine(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(report_result_done) struct report_result result = {0};
+	const struct report_ask asked = served_ecmp_ask(ask);
+	int rc = report_spine_imbalance.collect(client, &asked, &result, e);
+	if (rc == 0)
+		rc = report_compare(&report_spine_imbalance, client, &asked, result.doc, e);
+	if (rc == 0)
+		*ret = json_incref(result.doc);
+	return rc;
+}
+
+static const struct served_param ecmp_params[] = {
+	{"device", "only groups of these devices, a glob", false},
+	{"group", "only this group: uplinks, to:DEVICE, lag:NAME, a glob, or DEVICE/GROUP", false},
+	{0},
+};
+static const struct served_param ecmp_history_params[] = {
+	{"device", "only rows of these devices, a glob", false},
+	{"frames", "how many points in time, 1 to 120; 60 when not given", false},
+	{0},
+};
+
+static const struct served_document rows[] = {
+	{.path = "ecmp/groups",
+		.summary = "How even each ECMP group is, compared with what a hash does by chance.",
+		.params = ecmp_params,
+		.span_ns = ECMP_SPAN_NS,
+		.make = served_ecmp_groups},
+	{.path = "ecmp/heatmap",
+		.summary = "Matrix of devices and neighbours with the load of the links between.",
+		.params = ecmp_params,
+		.span_ns = ECMP_SPAN_NS,
+		.make = served_ecmp_heatmap},
+	{.path = "ecmp/collisions",
+		.summary = "Which flows share the hot member of a group.",
+		.params = ecmp_params,
+		.span_ns = ECMP_SPAN_NS,
+		.make = served_ecmp_collisions},
+	{.path = "ecmp/history",
+		.summary = "The matrix at several points in time.",
+		.params = ecmp_history_params,
+		.span_ns = ECMP_HISTORY_SPAN_NS,
+		.make = served_ecmp_history,
+		.print = served_ecmp_history_print},
+	{.path = "report/spine-imbalance",
+		.summary = "How evenly each ECMP group was loaded over the time range.",
+		.params = ecmp_params,
+		.span_ns = REPORT_SPAN_NS,
+		.make = served_report_spine},
+};
+
+const struct served_group served_ecmp = {.rows = rows, .n_rows = rw_countof(rows)};

@@ -1,0 +1,443 @@
+/* steps_document - throughput of each job in levels with change points, and the step time where
+ * samples are frequent enough. */
+#include "agent/answers/steps/steps_document.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "agent/client/client.h"
+#include "agent/client/known_names.h"
+#include "agent/history/window_walk.h"
+#include "agent/answers/common/usual_slot.h"
+#include "analyzers/measure/rhythm.h"
+#include "config/config.h"
+#include "db/model/golden.h"
+#include "db/model/metric.h"
+#include "db/series/history.h"
+
+#define BLOCKS_MAX 2048 /* of the whole time range */
+#define BLOCKS_AT_ONCE 64 /* read from the database and measured in one piece */
+#define SLICES 600 /* the newest ones, for the step */
+#define LEVELS_MAX 32
+#define SPACING_SPAN_NS (300 * NS_PER_S) /* that shows the time between samples */
+#define STOPPED_NS (60 * NS_PER_S) /* shorter than that it pauses, as for a checkpoint */
+#define LEAST 0.03 /* change of throughput, as the default of analyzers.steps.warn */
+
+/* ---- rows ---------------------------------------------------------------- */
+
+#define SHAPE struct steps_usual
+static const struct field steps_usual_fields[] = {
+	TEXT(slot, "Time of the week.", .known = true),
+	COUNT(slots, "Weeks it comes from."),
+	NUMBER(octets_per_s, UNIT_NONE, "Usual throughput."),
+	NUMBER(spread_octets_per_s, UNIT_NONE, "How far it varies."),
+};
+static SHAPE_OF(steps_usual, "Usual", "What a job usually moves.", .common = true);
+#undef SHAPE
+
+#define SHAPE struct steps_told
+static const struct field steps_told_fields[] = {
+	TEXT(job, "Job; `all hosts` where none is configured."),
+	COUNT(gpus, "GPUs.", .unknown = true),
+	COUNT(ports, "Ports of its hosts."),
+	COUNT(ports_seen, "Ports that have data."),
+	TEXT(measured_at, "Where throughput is measured.", .known = true),
+	NUMBER(block_s, UNIT_SECONDS, "Time that one value is about."),
+	NUMBER(coverage_ratio, UNIT_RATIO, "Share of the expected samples that were there."),
+	NUMBER(octets_per_s, UNIT_NONE, "Throughput."),
+	NUMBER(step_declared_s, UNIT_SECONDS, "Step time of the configuration."),
+	NUMBER(step_s, UNIT_SECONDS,
+		"Step time that was found; null: not visible at this polling interval."),
+	NUMBER(exchange_s, UNIT_SECONDS, "Exchange time in a step."),
+	TIME(stopped_since, "Since when it stands still."),
+	NUMBER(duty_ratio, UNIT_RATIO, "Share of a step in which data is exchanged."),
+	NUMBER(rhythm_confidence_ratio, UNIT_RATIO, "How sure the step time is, 0 to 1."),
+	NUMBER(sample_s, UNIT_SECONDS, "Time between two samples."),
+	NUMBER(idle_s, UNIT_SECONDS, "Time without traffic in the range.", .known = true),
+	PART_AT(usual, steps_usual, "What is usual at this time of the week."),
+};
+static SHAPE_OF(steps_told, "StepJob", "A job.", .common = true);
+#undef SHAPE
+
+#define SHAPE struct steps_level
+static const struct field steps_level_fields[] = {
+	TEXT(job, "Job.", .head = "job"),
+	TIME(from, "Begin.", .known = true, .head = "from"),
+	TIME(to, "End.", .known = true, .head = "to"),
+	NUMBER(octets_per_s, UNIT_NONE, "Throughput.", .head = "octets_per_s"),
+	NUMBER(error_ratio, UNIT_RATIO, "Uncertainty of it.", .head = "error_ratio"),
+	NUMBER(change_ratio, UNIT_RATIO, "Change against the level before; -0.25: 25 % less.",
+		.head = "change_ratio"),
+	NUMBER(loss_ratio, UNIT_RATIO, "Share that is lost against the best level.",
+		.head = "loss_ratio"),
+	NUMBER(stretch_ratio, UNIT_RATIO, "Times that a step takes longer."),
+	NUMBER(step_s, UNIT_SECONDS, "Step time, where `jobs[].step` is configured.",
+		.head = "step_s"),
+};
+SHAPE_OF(steps_level, "Level", "A level of throughput.", .common = true);
+#undef SHAPE
+
+#define SHAPE struct steps_answer
+static const struct field steps_answer_fields[] = {
+	TIME(from, "Begin of the time.", .known = true),
+	TIME(to, "End of the time.", .known = true),
+	ROWS(jobs, steps_told, "The jobs."),
+	ROWS(levels, steps_level, "Each level of throughput, from change to change."),
+};
+SHAPE_OF(steps_answer, "steps",
+	"Training rhythm: throughput of each job, its changes, and its step time.");
+#undef SHAPE
+
+struct steps_job {
+	const struct fabric_job *job;
+	bool by_uplinks;
+	size_t n_ports, n_seen;
+	double *rate; /* of all blocks; NAN not seen */
+};
+
+struct steps_history {
+	int64_t from_ns, block_ns;
+	size_t n_blocks;
+	struct steps_job *v;
+	size_t n, cap;
+};
+
+static void steps_history_done(struct steps_history *jobs)
+{
+	for (size_t k = 0; k < jobs->n; k++)
+		free(jobs->v[k].rate);
+	free(jobs->v);
+}
+
+static struct steps_job *steps_job_of(
+	struct steps_history *jobs, const struct throughput *throughput)
+{
+	for (size_t k = 0; k < jobs->n; k++)
+		if (jobs->v[k].job == throughput->job)
+			return &jobs->v[k];
+	rw_grow(jobs->v, jobs->n, jobs->cap);
+	struct steps_job *j = &jobs->v[jobs->n++];
+	*j = (struct steps_job){
+		.job = throughput->job, .rate = rw_calloc(jobs->n_blocks, sizeof(double))};
+	for (size_t k = 0; k < jobs->n_blocks; k++)
+		j->rate[k] = NAN;
+	return j;
+}
+
+/* Blocks as long as the detector's windows, longer where the time range would have too many. */
+static int steps_bounds(
+	struct client *client, struct steps_history *jobs, int64_t *ret_to, struct err *e)
+{
+	const int64_t window_ns = config_window(client->config, "steps");
+	int64_t from_ns, to_ns;
+	int rc = history_range(client->history, &from_ns, &to_ns, e);
+	if (rc < 0)
+		return rc;
+	if (client->from_ns > from_ns)
+		from_ns = client->from_ns;
+	if (client->to_ns < to_ns)
+		to_ns = client->to_ns;
+	int64_t span_ns = 0;
+	if (to_ns > from_ns)
+		span_ns = to_ns - from_ns;
+	jobs->block_ns = window_ns * (1 + span_ns / window_ns / BLOCKS_MAX);
+	if (!window_align(jobs->block_ns, &from_ns, &to_ns))
+		return 0;
+	jobs->from_ns = from_ns;
+	jobs->n_blocks = (size_t)((to_ns - from_ns) / jobs->block_ns);
+	*ret_to = to_ns;
+	return 0;
+}
+
+struct steps_collect {
+	const struct fabric *fabric;
+	struct steps_history *jobs;
+};
+
+/* The throughput of each job in the blocks of @window. */
+static int steps_take(void *arg, const struct window *window, struct arena *turn)
+{
+	const struct steps_collect *collect = arg;
+	struct steps_history *jobs = collect->jobs;
+	const size_t first = (size_t)((window->from_ns - jobs->from_ns) / jobs->block_ns);
+	const size_t n = (size_t)((window->to_ns - window->from_ns) / jobs->block_ns);
+	struct throughput *throughput;
+	const size_t n_jobs =
+		throughput_of(collect->fabric, window, jobs->block_ns, turn, &throughput);
+	for (size_t k = 0; k < n_jobs; k++) {
+		struct steps_job *job = steps_job_of(jobs, &throughput[k]);
+		memcpy(job->rate + first, throughput[k].rate.rate, n * sizeof(double));
+		job->by_uplinks = throughput[k].rate.by_uplinks;
+		job->n_ports = throughput[k].n_ports;
+		if (throughput[k].n_seen > job->n_seen)
+			job->n_seen = throughput[k].n_seen;
+	}
+	return 0;
+}
+
+static int steps_collect(
+	struct client *client, struct steps_history *jobs, int64_t *ret_to, struct err *e)
+{
+	const int rc = steps_bounds(client, jobs, ret_to, e);
+	if (rc == -ENODATA || (rc == 0 && jobs->n_blocks == 0))
+		return 0;
+	if (rc < 0)
+		return rc;
+	const struct window_spec spec = {
+		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	const struct window_plan plan = {.spec = &spec,
+		.from_ns = jobs->from_ns,
+		.to_ns = *ret_to,
+		.window_ns = BLOCKS_AT_ONCE * jobs->block_ns,
+		.at_once = 1};
+	struct steps_collect collect = {.fabric = client->config->fabric, .jobs = jobs};
+	return window_walk(client, &plan, steps_take, &collect, e);
+}
+
+/* The usual time between samples of the first series that shows it, ns; 0 = none does. */
+static int64_t steps_spacing(const struct window *window, struct arena *a)
+{
+	for (size_t k = 0; k < window->n_series; k++) {
+		const double spacing_ns = window_spacing(&window->series[k], a);
+		if (!isnan(spacing_ns))
+			return (int64_t)spacing_ns;
+	}
+	return 0;
+}
+
+/* The step time, from the newest samples at their own spacing. */
+static int steps_find_step(struct client *client, const struct fabric_job *job, int64_t to_ns,
+	struct period *period, int64_t *ret_sample, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct window_spec spec = {
+		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	struct window w;
+	*period = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
+	int r = history_window(client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
+	*ret_sample = 0;
+	if (r == 0)
+		*ret_sample = steps_spacing(&w, a);
+	if (*ret_sample <= 0)
+		return r;
+	r = history_window(client->history, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
+	if (r < 0)
+		return r;
+	double *v = rw_calloc(SLICES, sizeof(*v));
+	throughput_slices(client->config->fabric, job, &w, *ret_sample, v, SLICES);
+	rhythm_period(v, SLICES, *ret_sample, period);
+	free(v);
+	return 0;
+}
+
+static double steps_seconds(int64_t ns)
+{
+	return ns > 0 ? (double)ns / (double)NS_PER_S : NAN;
+}
+
+static const char *steps_name(const struct steps_job *history)
+{
+	if (history->job)
+		return history->job->name;
+	return NULL;
+}
+
+static int64_t steps_declared_step_ns(const struct steps_job *history)
+{
+	if (history->job)
+		return history->job->step_ns;
+	return 0;
+}
+
+/* Throughput of one job in the blocks it was busy in. */
+struct busy_blocks {
+	double *rate;
+	size_t *at; /* position of each among all blocks */
+	size_t n;
+};
+
+/* A copy of the job's name. */
+static const char *steps_name_kept(struct arena *a, const struct steps_job *history)
+{
+	const char *name = steps_name(history);
+	return name ? arena_strdup(a, name) : NULL;
+}
+
+static struct steps_level steps_level_of(struct arena *a, const struct steps_history *jobs,
+	const struct steps_job *history, const struct busy_blocks *busy,
+	const struct segment *segment, double before, double best)
+{
+	const double mean = segment->level.mean;
+	const int64_t step_ns = steps_declared_step_ns(history);
+	const size_t first = busy->at[segment->from], last = busy->at[segment->to - 1];
+	double step_s = NAN;
+	if (step_ns > 0)
+		step_s = (double)step_ns / (double)NS_PER_S * best / mean;
+	return (struct steps_level){.job = steps_name_kept(a, history),
+		.from.ns = jobs->from_ns + (int64_t)first * jobs->block_ns,
+		.to.ns = jobs->from_ns + (int64_t)(last + 1) * jobs->block_ns,
+		.octets_per_s = mean,
+		.error_ratio = 2 * segment->level.se / mean,
+		.change_ratio = mean / before - 1,
+		.loss_ratio = 1 - mean / best,
+		.stretch_ratio = best / mean,
+		.step_s = step_s};
+}
+
+static void steps_add_levels(struct arena *a, struct steps_answer *answer,
+	const struct steps_history *jobs, const struct steps_job *history,
+	const struct busy_blocks *busy)
+{
+	struct segment s[LEVELS_MAX];
+	const size_t n = rhythm_segments(busy->rate, busy->n, LEAST, s, LEVELS_MAX);
+	double best = NAN, before = NAN;
+	for (size_t k = 0; k < n; k++)
+		best = fmax(best, s[k].level.mean);
+	for (size_t k = 0; k < n; k++) {
+		arena_grow_pow2(a, answer->levels, answer->n_levels);
+		answer->levels[answer->n_levels++] =
+			steps_level_of(a, jobs, history, busy, &s[k], before, best);
+		before = s[k].level.mean;
+	}
+}
+
+/* What the job moves at its best level; NAN: none is seen. */
+static double steps_best(const struct busy_blocks *busy)
+{
+	struct segment s[LEVELS_MAX];
+	const size_t n = rhythm_segments(busy->rate, busy->n, LEAST, s, LEVELS_MAX);
+	double best = NAN;
+	for (size_t k = 0; k < n; k++)
+		best = fmax(best, s[k].level.mean);
+	return best;
+}
+
+/* Since when the job has moved next to nothing, up to the newest block that is seen; 0: it moves,
+ * or it is not known. */
+static int64_t steps_stopped_since(const struct steps_history *jobs,
+	const struct steps_job *history, const struct busy_blocks *busy)
+{
+	const double idle = RHYTHM_IDLE * steps_best(busy);
+	size_t first = jobs->n_blocks, n = 0;
+	for (size_t k = jobs->n_blocks; k > 0; k--) {
+		if (isnan(history->rate[k - 1]))
+			continue;
+		if (!(history->rate[k - 1] < idle))
+			break;
+		first = k - 1;
+		n++;
+	}
+	if (n == 0 || (int64_t)n * jobs->block_ns < STOPPED_NS)
+		return 0;
+	return jobs->from_ns + (int64_t)first * jobs->block_ns;
+}
+
+static struct steps_told steps_told_of(struct arena *a, const struct steps_history *jobs,
+	const struct steps_job *history, const struct busy_blocks *busy,
+	const struct period *period, int64_t sample_ns)
+{
+	size_t seen = 0;
+	for (size_t k = 0; k < jobs->n_blocks; k++)
+		seen += !isnan(history->rate[k]);
+	const double idle_ns = (double)(seen - busy->n) * (double)jobs->block_ns;
+	const int64_t stopped_ns = steps_stopped_since(jobs, history, busy);
+	struct steps_told told = {.job = steps_name_kept(a, history),
+		.gpus = COUNT_UNKNOWN,
+		.ports = history->n_ports,
+		.ports_seen = history->n_seen,
+		.measured_at = history->by_uplinks ? "leaf uplinks" : "host ports",
+		.block_s = steps_seconds(jobs->block_ns),
+		.coverage_ratio = NAN,
+		.octets_per_s = rhythm_level(busy->rate, busy->n).mean,
+		.step_declared_s = steps_seconds(steps_declared_step_ns(history)),
+		.step_s = steps_seconds(period->period_ns),
+		.exchange_s = steps_seconds(period->exchange_ns),
+		.stopped_since = TIME_UNKNOWN,
+		.duty_ratio = period->duty_ratio,
+		.rhythm_confidence_ratio = period->confidence_ratio,
+		.sample_s = steps_seconds(sample_ns),
+		.idle_s = idle_ns / (double)NS_PER_S};
+	if (history->job)
+		told.gpus = (uint64_t)history->job->gpus;
+	if (jobs->n_blocks)
+		told.coverage_ratio = (double)seen / (double)jobs->n_blocks;
+	if (stopped_ns)
+		told.stopped_since.ns = stopped_ns;
+	return told;
+}
+
+static int steps_add_usual(struct client *client, struct arena *a, const char *job, int64_t at_ns,
+	struct steps_told *told, struct err *e)
+{
+	char port[GOLDEN_PORT_MAX];
+	struct usual_slot slot;
+	const int rc = usual_slot_read(
+		client, golden_job_port(port, job, GOLDEN_JOB_LEVEL), at_ns, &slot, e);
+	if (rc < 0 || isnan(slot.usual))
+		return rc;
+	told->usual = arena_new_of(a, struct steps_usual);
+	*told->usual = (struct steps_usual){.slot = arena_strdup(a, slot.name),
+		.slots = (uint64_t)slot.slots,
+		.octets_per_s = slot.usual,
+		.spread_octets_per_s = slot.spread};
+	return 0;
+}
+
+static int steps_add_job(struct client *client, struct arena *a, const struct steps_history *jobs,
+	const struct steps_job *history, int64_t to_ns, struct steps_answer *answer, struct err *e)
+{
+	struct busy_blocks busy = {.rate = rw_calloc(jobs->n_blocks + 1, sizeof(*busy.rate)),
+		.at = rw_calloc(jobs->n_blocks + 1, sizeof(*busy.at))};
+	busy.n = rhythm_busy(history->rate, jobs->n_blocks, busy.rate, busy.at);
+	struct period period;
+	int64_t sample_ns;
+	int rc = steps_find_step(client, history->job, to_ns, &period, &sample_ns, e);
+	if (rc == 0) {
+		struct steps_told *told = &answer->jobs[answer->n_jobs++];
+		*told = steps_told_of(a, jobs, history, &busy, &period, sample_ns);
+		rc = steps_add_usual(client, a, steps_name(history), to_ns, told, e);
+		steps_add_levels(a, answer, jobs, history, &busy);
+	}
+	free(busy.rate);
+	free(busy.at);
+	return rc;
+}
+
+int steps_read(struct client *client, const char *job, struct arena *a, struct steps_answer *ret,
+	struct err *e)
+{
+	struct steps_history h = {0};
+	int64_t to_ns = 0;
+	int rc = known_job(client, job, e);
+	if (rc < 0)
+		return rc;
+	rc = steps_collect(client, &h, &to_ns, e);
+	*ret = (struct steps_answer){.jobs = arena_array(a, struct steps_told, h.n)};
+	for (size_t k = 0; rc == 0 && k < h.n; k++)
+		if (str_glob(job, str_or(steps_name(&h.v[k]), "")))
+			rc = steps_add_job(client, a, &h, &h.v[k], to_ns, ret, e);
+	if (h.n_blocks == 0) {
+		h.from_ns = client->from_ns;
+		to_ns = client->to_ns;
+	}
+	ret->from.ns = h.from_ns;
+	ret->to.ns = to_ns;
+	steps_history_done(&h);
+	return rc;
+}
+
+int steps_document(struct client *client, const char *job, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct steps_answer answer;
+	const int rc = steps_read(client, job, a, &answer, e);
+	if (rc == 0)
+		*ret = shape_json(&steps_answer_shape, &answer);
+	return rc;
+}

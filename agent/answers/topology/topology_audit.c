@@ -1,0 +1,632 @@
+/*
+ * topology_audit - checks the fabric graph and its links: speeds, MTU, PFC, LLDP, missing members.
+ * Each check is one function that adds findings. A check is skipped where a value is not known.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/cleanup.h"
+#include "agent/answers/common/text.h"
+#include "agent/answers/topology/topology_outside.h"
+#include "config/address.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/answers/topology/topology_views.h"
+#include "db/model/cause.h"
+
+#define OVERSUBSCRIBED                                                                             \
+	1.05 /* hosts' capacity over the uplinks'; rounding of speeds is no finding */
+#define MTU_HEADER_BYTES 22 /* Ethernet header, VLAN tag, FCS: some devices count them */
+#define TEXT_MAX 32
+
+enum { CRITICAL, WARNING, INFO, SEVERITIES };
+static const char *const severities[SEVERITIES] = {"critical", "warning", "info"};
+
+struct audit {
+	const struct fabric *f;
+	const struct topology_facts *facts;
+	json_t *findings[SEVERITIES], *leaves;
+	unsigned links, speed_known, mtu_known, pfc_known; /* links whose both ends were known */
+	size_t (*reached)[ROLE_OTHER + 1], of_role[ROLE_OTHER + 1], usual;
+};
+
+/* ---- findings ------------------------------------------------------------ */
+
+struct where {
+	const char *device, *port, *peer;
+};
+
+static void audit_add(struct audit *audit, int severity, const char *kind, struct where where,
+	const char *remedy, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+static void audit_add(struct audit *audit, int severity, const char *kind, struct where where,
+	const char *remedy, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(audit->findings[severity],
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "severity", severities[severity],
+			"kind", kind, "device", where.device, "port",
+			json_string_or_null(where.port), "peer", json_string_or_null(where.peer),
+			"text", text, "remedy", remedy));
+}
+
+static char *topology_audit_rate(char buf[TEXT_MAX], uint64_t bps)
+{
+	return unit_bitrate_text(buf, TEXT_MAX, bps);
+}
+
+static struct port_facts topology_audit_facts_of(
+	const struct audit *audit, const struct fabric_port *port)
+{
+	return audit->facts->port(audit->facts->arg, port->device->name, port->name);
+}
+
+/* What the device says of its speed, else what the configuration does. */
+static uint64_t topology_audit_speed_of(const struct audit *audit, const struct fabric_port *port)
+{
+	struct port_facts x = topology_audit_facts_of(audit, port);
+	if (x.speed_bps)
+		return x.speed_bps;
+	if (port->peer)
+		x.speed_bps = topology_audit_facts_of(audit, port->peer).speed_bps;
+	else
+		x.speed_bps = 0;
+	if (x.speed_bps)
+		return x.speed_bps;
+	return port->speed_bps;
+}
+
+static bool is_uplink(const struct fabric_port *port)
+{
+	return port->peer &&
+		((port->device->role == ROLE_LEAF && port->peer->device->role == ROLE_SPINE) ||
+			(port->device->role == ROLE_SPINE &&
+				port->peer->device->role == ROLE_SUPERSPINE));
+}
+
+/* ---- one link ------------------------------------------------------------ */
+
+static void check_state(struct audit *audit, const struct fabric_port *port,
+	const struct port_facts *left, const struct port_facts *right, struct where where)
+{
+	const char *down = NULL;
+	if (left->up == 0 && right->up == 0)
+		down = "the link";
+	else if (left->up == 0)
+		down = "this end";
+	else if (right->up == 0)
+		down = "the other end";
+	if (down)
+		audit_add(audit, WARNING, "link_down", where,
+			"check cable, optics and the port's admin state at both ends", "%s is down",
+			down);
+	if (port->speed_bps && left->speed_bps && port->speed_bps != left->speed_bps) {
+		rw_cleanup(str_done) struct str speeds = {0};
+		text_add_speeds(&speeds, (double)left->speed_bps, (double)port->speed_bps);
+		audit_add(audit, WARNING, "speed_declared", where,
+			"correct 'speed' of the link in the configuration, or find out why it runs "
+			"at another one (breakout, "
+			"autonegotiation, optics)",
+			"%s", speeds.s);
+	}
+}
+
+static void check_speed(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
+{
+	char one[TEXT_MAX], two[TEXT_MAX];
+	if (!left->speed_bps || !right->speed_bps)
+		return;
+	audit->speed_known++;
+	if (left->speed_bps != right->speed_bps)
+		audit_add(audit, CRITICAL, "speed_mismatch", where,
+			"set both ends to the same speed and FEC, or check that these two ports "
+			"are one link",
+			"%s here, %s at the other end", topology_audit_rate(one, left->speed_bps),
+			topology_audit_rate(two, right->speed_bps));
+}
+
+static void check_mtu(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
+{
+	if (!left->mtu_bytes || !right->mtu_bytes)
+		return;
+	audit->mtu_known++;
+	uint64_t low = right->mtu_bytes;
+	if (left->mtu_bytes < right->mtu_bytes)
+		low = left->mtu_bytes;
+	uint64_t high = left->mtu_bytes + right->mtu_bytes - low;
+	if (low == high)
+		return;
+	int severity = CRITICAL;
+	const char *remedy = "set the larger MTU at both ends: frames above the smaller one are "
+			     "dropped without any message";
+	if (high - low <= MTU_HEADER_BYTES) {
+		severity = INFO;
+		remedy = "vendors count the Ethernet header differently: compare the largest frame "
+			 "that each end accepts";
+	}
+	audit_add(audit, severity, cause_name(CAUSE_MTU_MISMATCH), where, remedy,
+		"MTU %llu bytes here, %llu at the other end", (unsigned long long)left->mtu_bytes,
+		(unsigned long long)right->mtu_bytes);
+}
+
+/* The RoCE MTU is of the payload's packet: a port's must be larger. */
+static void check_lossless_mtu(
+	struct audit *audit, const struct port_facts *facts, struct where where)
+{
+	if (facts->mtu_bytes && audit->f->lossless_mtu_bytes &&
+		facts->mtu_bytes < audit->f->lossless_mtu_bytes)
+		audit_add(audit, CRITICAL, "mtu_small", where,
+			"raise the port's MTU, or correct lossless.mtu",
+			"MTU %llu bytes is below lossless.mtu, %llu",
+			(unsigned long long)facts->mtu_bytes,
+			(unsigned long long)audit->f->lossless_mtu_bytes);
+}
+
+static const char *topology_audit_priorities(char buf[TEXT_MAX], unsigned mask)
+{
+	size_t n = 0;
+	for (unsigned i = 0; i < 8; i++)
+		if (mask & 1u << i)
+			n += (size_t)snprintf(buf + n, TEXT_MAX - n, n ? ",%u" : "%u", i);
+	if (n)
+		return buf;
+	return "none";
+}
+
+static void check_pfc(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
+{
+	unsigned both = left->pfc_known & right->pfc_known,
+		 differ = (left->pfc_on ^ right->pfc_on) & both;
+	char one[TEXT_MAX], two[TEXT_MAX];
+	if (!both)
+		return;
+	audit->pfc_known++;
+	if (differ)
+		audit_add(audit, CRITICAL, cause_name(CAUSE_PFC_MISMATCH), where,
+			"enable PFC for the same priorities at both ends: an end without it "
+			"ignores pause and overruns its neighbour",
+			"PFC is on for priorities %s here, for %s at the other end",
+			topology_audit_priorities(one, left->pfc_on & both),
+			topology_audit_priorities(two, right->pfc_on & both));
+	unsigned off =
+		audit->f->lossless_mask & both & ~(unsigned)left->pfc_on & ~(unsigned)right->pfc_on;
+	if (off)
+		audit_add(audit, WARNING, "pfc_off", where,
+			"enable PFC for them, or correct lossless.priorities",
+			"PFC is off at both ends for the lossless priorities %s",
+			topology_audit_priorities(one, off));
+}
+
+static void check_link(struct audit *audit, const struct fabric_port *port)
+{
+	struct port_facts x = topology_audit_facts_of(audit, port);
+	struct port_facts y;
+	if (port->peer)
+		y = topology_audit_facts_of(audit, port->peer);
+	else
+		y = (struct port_facts){.up = -1};
+	rw_cleanup(str_done) struct str peer = {0};
+	if (port->peer)
+		str_addf(&peer, "%s:%s", port->peer->device->name, port->peer->name);
+	else if (port->host)
+		str_addf(&peer, "host:%s%s%s", port->host, str_if(*port->host_nic, ":"),
+			port->host_nic);
+	else
+		str_add(&peer, topology_outside_text((char[TOPOLOGY_OUTSIDE_MAX]){0}, port));
+	struct where w = {port->device->name, port->name, peer.s};
+	audit->links++;
+	check_state(audit, port, &x, &y, w);
+	check_lossless_mtu(audit, &x, w);
+	if (!port->peer)
+		return;
+	check_speed(audit, &x, &y, w);
+	check_mtu(audit, &x, &y, w);
+	check_pfc(audit, &x, &y, w);
+}
+
+/* ---- LLDP ---------------------------------------------------------------- */
+
+static bool lldp_agrees(const struct port_facts *facts, const struct fabric_port *port)
+{
+	if (port->peer)
+		return str_eq(facts->lldp_device, port->peer->device->name) &&
+			str_eq(facts->lldp_port, port->peer->name);
+	/* NICs have many names; and of what is declared here LLDP need not know the kind */
+	return endpoint_kind(facts->lldp_device, NULL) &&
+		str_eq(strchr(facts->lldp_device, ':') + 1, str_or(port->host, port->outsider));
+}
+
+static void check_lldp(struct audit *audit, const struct fabric_port *port)
+{
+	struct port_facts x = topology_audit_facts_of(audit, port);
+	rw_cleanup(str_done) struct str seen = {0};
+	if (!x.lldp_device || !*x.lldp_device)
+		return;
+	str_addf(&seen, "%s%s%s", x.lldp_device, str_if(x.lldp_port && *x.lldp_port, ":"),
+		str_or(x.lldp_port, ""));
+	if ((!port->peer && !port->host && !port->outsider) || lldp_agrees(&x, port))
+		return;
+	struct where w = {port->device->name, port->name, seen.s};
+	rw_cleanup(str_done) struct str known = {0};
+	if (port->peer)
+		str_addf(&known, "%s:%s", port->peer->device->name, port->peer->name);
+	else if (port->host)
+		str_addf(&known, "host:%s", port->host);
+	else
+		str_add(&known, topology_outside_text((char[TOPOLOGY_OUTSIDE_MAX]){0}, port));
+	if (port->discovered)
+		audit_add(audit, WARNING, "lldp_mismatch", w,
+			"two devices disagree about this cable: check it, or wait until both have "
+			"sent LLDP",
+			"LLDP hears %s, the known link leads to %s", seen.s, known.s);
+	else
+		audit_add(audit, WARNING, "lldp_mismatch", w,
+			"correct the link in the configuration, or the cabling",
+			"LLDP hears %s, the declared link leads to %s", seen.s, known.s);
+}
+
+/* A host that is not declared is no finding: the configuration may list the fabric links only. */
+static void check_undeclared(
+	void *arg, const char *device, const char *port, const struct port_facts *facts)
+{
+	struct audit *a = arg;
+	const struct fabric_device *d = fabric_device(a->f, device);
+	const struct fabric_port *p = NULL;
+	if (d)
+		p = fabric_port(d, port);
+	rw_cleanup(str_done) struct str seen = {0};
+	if (!d || (p && (p->peer || p->host || p->outsider)) ||
+		endpoint_kind(facts->lldp_device, NULL))
+		return;
+	str_addf(&seen, "%s:%s", facts->lldp_device, facts->lldp_port);
+	audit_add(a, WARNING, "link_undeclared", (struct where){device, port, seen.s},
+		"add the link to the configuration (rocewatch topology discover prints "
+		"it): without it the port is in no ECMP group",
+		"LLDP hears %s, but no link is known here", seen.s);
+}
+
+static bool same_system(const char *left, const char *right)
+{
+	size_t na = strcspn(left, "."), nb = strcspn(right, ".");
+	return na == nb && strncasecmp(left, right, na) == 0;
+}
+
+static void topology_audit_check_name(struct audit *audit, const struct fabric_device *device)
+{
+	const char *sysname = audit->facts->sysname(audit->facts->arg, device->name);
+	if (sysname && *sysname && !same_system(sysname, device->name))
+		audit_add(audit, WARNING, "sysname", (struct where){device->name, NULL, NULL},
+			"check that the address is the right device's, or give both the same name",
+			"the device calls itself %.200s", sysname);
+}
+
+/* ---- groups and leaves --------------------------------------------------- */
+
+static void check_group(struct audit *audit, const struct fabric_group *group)
+{
+	const struct fabric_port *low = NULL, *high = NULL;
+	uint64_t slow = 0, fast = 0;
+	for (size_t i = 0; i < group->n_members; i++) {
+		uint64_t v = topology_audit_speed_of(audit, group->members[i]);
+		if (!v)
+			continue;
+		if (!low || v < slow) {
+			low = group->members[i];
+			slow = v;
+		}
+		if (!high || v > fast) {
+			high = group->members[i];
+			fast = v;
+		}
+	}
+	char one[TEXT_MAX], two[TEXT_MAX];
+	if (low && slow != fast)
+		audit_add(audit, WARNING, "group_speed",
+			(struct where){group->device->name, low->name, NULL},
+			"ECMP gives each member the same share: bring all members of the "
+			"group to one speed, or weigh them",
+			"group %s: %s runs at %s, %s at %s", group->id, low->name,
+			topology_audit_rate(one, slow), high->name, topology_audit_rate(two, fast));
+}
+
+static size_t uplinks_of(const struct fabric_device *device)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < device->n_ports; i++)
+		n += is_uplink(device->ports[i]);
+	return n;
+}
+
+/* The number of uplinks that most leaves have; the larger one when two are as common. */
+static size_t usual_uplinks(const struct fabric *fabric)
+{
+	size_t best = 0, best_count = 0;
+	struct map *counts = map_new();
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		size_t n = 0;
+		if (fabric->devices[i]->role == ROLE_LEAF)
+			n = uplinks_of(fabric->devices[i]);
+		uint64_t count = 0;
+		if (n == 0)
+			continue;
+		map_get(counts, n, &count);
+		map_put(counts, n, ++count);
+		if (count > best_count || (count == best_count && n > best)) {
+			best = n;
+			best_count = count;
+		}
+	}
+	map_free(counts);
+	return best;
+}
+
+static size_t links_between(const struct fabric_device *device, const struct fabric_device *up)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < device->n_ports; i++)
+		n += device->ports[i]->peer && device->ports[i]->peer->device == up;
+	return n;
+}
+
+/* How many devices of each role reach a device; by its place in the fabric. */
+static void reached_count(struct audit *audit)
+{
+	const struct fabric *f = audit->f;
+	audit->reached = rw_calloc(f->n_devices + 1, sizeof(*audit->reached));
+	for (size_t i = 0; i < f->n_devices; i++) {
+		audit->of_role[f->devices[i]->role]++;
+		for (size_t k = 0; k < f->n_devices; k++)
+			if (f->devices[k]->role > f->devices[i]->role &&
+				f->devices[k]->role < ROLE_OTHER)
+				audit->reached[k][f->devices[i]->role] +=
+					links_between(f->devices[i], f->devices[k]) > 0;
+	}
+}
+
+/* Devices of the next tier that most of this one's kind reach, and this one does not. */
+static void check_reach(struct audit *audit, const struct fabric_device *device)
+{
+	enum device_role above = ROLE_SUPERSPINE;
+	if (device->role == ROLE_LEAF)
+		above = ROLE_SPINE;
+	for (size_t i = 0; i < audit->f->n_devices; i++) {
+		const struct fabric_device *up = audit->f->devices[i];
+		if (up->role != above || links_between(device, up))
+			continue;
+		size_t kin = audit->of_role[device->role] - 1,
+		       reach = audit->reached[i][device->role];
+		if (reach * 2 > kin)
+			audit_add(audit, WARNING, "missing_member",
+				(struct where){device->name, NULL, up->name},
+				"connect it, or check that LLDP sees the neighbour, or that it is "
+				"declared",
+				"no link to %s, which %zu of %zu others have", up->name, reach,
+				kin);
+	}
+}
+
+/* Capacity of a leaf to its hosts and to the next tier. */
+struct leaf_sums {
+	uint64_t hosts_bps, uplinks_bps;
+	size_t uplinks, up; /* up: not known to be down */
+	bool known; /* all speeds are known */
+};
+
+static struct leaf_sums leaf_sums_of(const struct audit *audit, const struct fabric_device *device)
+{
+	struct leaf_sums sums = {.known = true};
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct fabric_port *port = device->ports[i];
+		if (!port->host && !is_uplink(port))
+			continue;
+		uint64_t speed_bps = topology_audit_speed_of(audit, port);
+		sums.known = sums.known && speed_bps;
+		if (port->host)
+			sums.hosts_bps += speed_bps;
+		if (is_uplink(port)) {
+			sums.uplinks_bps += speed_bps;
+			sums.uplinks++;
+			sums.up += topology_audit_facts_of(audit, port).up != 0;
+		}
+	}
+	return sums;
+}
+
+static json_t *bps_or_null(uint64_t bps)
+{
+	if (bps)
+		return json_integer((json_int_t)bps);
+	return json_null();
+}
+
+static void check_leaf(struct audit *audit, const struct fabric_device *device)
+{
+	const struct where where = {device->name, NULL, NULL};
+	const struct leaf_sums sums = leaf_sums_of(audit, device);
+	double ratio = NAN;
+	if (sums.known && sums.hosts_bps && sums.uplinks_bps)
+		ratio = (double)sums.hosts_bps / (double)sums.uplinks_bps;
+	char hosts[TEXT_MAX], uplinks[TEXT_MAX];
+	if (ratio > OVERSUBSCRIBED)
+		audit_add(audit, WARNING, cause_name(CAUSE_OVERSUBSCRIPTION), where,
+			"add uplinks, or accept that all hosts together cannot send at line rate "
+			"over the spines",
+			"hosts can send %s into uplinks of %s: %.2f : 1",
+			topology_audit_rate(hosts, sums.hosts_bps),
+			topology_audit_rate(uplinks, sums.uplinks_bps), ratio);
+	if (sums.uplinks < audit->usual)
+		audit_add(audit, WARNING, "ecmp_width", where,
+			"find the missing uplinks: the others of this tier have them",
+			"%zu uplinks, most %ss have %zu", sums.uplinks,
+			device_role_name(device->role), audit->usual);
+	json_array_append_new(audit->leaves,
+		json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", device->name, "host_bps",
+			bps_or_null(sums.hosts_bps), "uplink_bps", bps_or_null(sums.uplinks_bps),
+			"oversubscription_ratio", json_number_or_null(ratio), "uplinks",
+			(json_int_t)sums.uplinks, "uplinks_up", (json_int_t)sums.up,
+			"uplinks_usual", (json_int_t)audit->usual));
+}
+
+/* Each link is checked from one of its ends: that of a host's port, or the first by name. A member
+ * of a LAG has a peer that points back at the LAG, and is checked too. */
+static bool is_first_end(const struct fabric_port *port)
+{
+	if (port->host || port->outsider)
+		return true;
+	const struct fabric_port *peer = port->peer;
+	if (!peer)
+		return false;
+	if (peer->peer != port)
+		return true;
+	if (port->device == peer->device)
+		return name_compare(port->name, peer->name) < 0;
+	return name_compare(port->device->name, peer->device->name) < 0;
+}
+
+static void topology_audit_check_device(struct audit *audit, const struct fabric_device *device)
+{
+	size_t links = 0;
+	topology_audit_check_name(audit, device);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct fabric_port *p = device->ports[i];
+		links += p->peer || p->host || p->outsider;
+		if (is_first_end(p))
+			check_link(audit, p);
+		check_lldp(audit, p);
+	}
+	for (size_t i = 0; i < device->n_groups; i++)
+		check_group(audit, &device->groups[i]);
+	if (!links)
+		audit_add(audit, WARNING, "no_links", (struct where){device->name, NULL, NULL},
+			audit->f->discover ? "enable LLDP on it, and check in 'rocewatch doctor' "
+					     "that it answers"
+					   : "declare its links, or write 'links: discover'",
+			"no link of this device is known");
+	if (device->role == ROLE_LEAF)
+		check_leaf(audit, device);
+	if (device->role == ROLE_LEAF || device->role == ROLE_SPINE)
+		check_reach(audit, device);
+}
+
+/* Each thing outside once: of what a switch that is not asked does, nothing is known. */
+static void check_outside(struct audit *audit)
+{
+	json_t *rows = topology_outside_json(audit->f), *row;
+	size_t i;
+	json_array_foreach (rows, i, row) {
+		const json_t *devices = json_object_get(row, "devices");
+		const char *first = json_string_value(json_array_get(devices, 0));
+		const char *name = json_string_value(json_object_get(row, "name"));
+		const long long links = json_integer_value(json_object_get(row, "links"));
+		const bool known = str_eq(json_string_value(json_object_get(row, "kind")),
+			neighbor_kind_word(NEIGHBOR_SWITCH));
+		const struct where where = {first, NULL, name};
+		if (known)
+			audit_add(audit, INFO, "outside_switch", where,
+				"add it to devices, or leave the ports towards it out "
+				"(devices[].ports.exclude)",
+				"%s is a switch that is not in the configuration; %lld links of "
+				"%zu "
+				"devices lead to it",
+				name, links, json_array_size(devices));
+		else
+			audit_add(audit, INFO, "outside_unknown", where,
+				"declare it in links as \"host:NAME\" or \"switch:NAME\", or add "
+				"it "
+				"to devices",
+				"%s may be a switch or a host: LLDP does not tell; %lld links of "
+				"%zu "
+				"devices lead to it, and detectors about hosts leave them out",
+				name, links, json_array_size(devices));
+	}
+	json_decref(rows);
+}
+
+json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts)
+{
+	struct audit a = {.f = fabric,
+		.facts = facts,
+		.leaves = json_array(),
+		.usual = usual_uplinks(fabric)};
+	json_t *all = json_array();
+	for (int s = 0; s < SEVERITIES; s++)
+		a.findings[s] = json_array();
+	reached_count(&a);
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		topology_audit_check_device(&a, fabric->devices[i]);
+	facts->each_lldp(facts->arg, check_undeclared, &a);
+	check_outside(&a);
+	free(a.reached);
+	for (int s = 0; s < SEVERITIES; s++) {
+		json_array_extend(all, a.findings[s]);
+		json_decref(a.findings[s]);
+	}
+	return json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i}}", "fabric", fabric->name,
+		"findings", all, "leaves", a.leaves, "checked", "links", (int)a.links, "speed",
+		(int)a.speed_known, "mtu", (int)a.mtu_known, "pfc", (int)a.pfc_known);
+}
+
+/* ---- as text ------------------------------------------------------------- */
+
+static void topology_audit_check_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+{
+	static const struct column leaf_columns[] = {
+		{"device", "LEAF", COL_TEXT, false},
+		{"host_bps", "TO HOSTS", COL_BPS, true},
+		{"uplink_bps", "UPLINKS", COL_BPS, true},
+		{"oversubscription_ratio", "RATIO", COL_NUMBER, true},
+		{"uplinks", "WIDTH", COL_INT, true},
+		{"uplinks_up", "UP", COL_INT, true},
+		{"uplinks_usual", "USUAL", COL_INT, true},
+	};
+	static const struct view leaf_view = {
+		NULL, "leaves", leaf_columns, rw_countof(leaf_columns), NULL, "no leaves"};
+	const json_t *findings = json_object_get(doc, "findings"),
+		     *checked = json_object_get(doc, "checked");
+	size_t i;
+	json_t *x;
+	json_array_foreach (findings, i, x) {
+		const char *port = json_string_value(json_object_get(x, "port")),
+			   *peer = json_string_value(json_object_get(x, "peer"));
+		fprintf(out, "%-8s  %s%s%s%s%s: %s (%s)\n          %s\n",
+			json_string_value(json_object_get(x, "severity")),
+			json_string_value(json_object_get(x, "device")), str_if(port, ":"),
+			str_or(port, ""), str_if(peer, " - "), str_or(peer, ""),
+			json_string_value(json_object_get(x, "text")),
+			json_string_value(json_object_get(x, "kind")),
+			json_string_value(json_object_get(x, "remedy")));
+	}
+	if (!header)
+		return;
+	fprintf(out,
+		"%s%zu findings. Links with both ends known, of %lld: speed %lld, MTU %lld, PFC "
+		"%lld. The others were not checked.\n\n",
+		str_if(json_array_size(findings), "\n"), json_array_size(findings),
+		(long long)json_integer_value(json_object_get(checked, "links")),
+		(long long)json_integer_value(json_object_get(checked, "speed")),
+		(long long)json_integer_value(json_object_get(checked, "mtu")),
+		(long long)json_integer_value(json_object_get(checked, "pfc")));
+	report_print(out, doc, &leaf_view, FORMAT_TABLE, header, color);
+}
+
+static const struct column check_columns[] = {
+	{"severity", "SEVERITY", COL_TEXT, false},
+	{"kind", "KIND", COL_TEXT, false},
+	{"device", "DEVICE", COL_TEXT, false},
+	{"port", "PORT", COL_TEXT, false},
+	{"peer", "PEER", COL_TEXT, false},
+	{"text", "WHAT", COL_TEXT, false},
+	{"remedy", "REMEDY", COL_TEXT, false},
+};
+const struct view topology_check_view = {"topology check", "findings", check_columns,
+	rw_countof(check_columns), topology_audit_check_text, "nothing found"};

@@ -1,0 +1,28 @@
+/* topology_document - the fabric graph and its audit, from the configuration and what the database
+ * knows of the ports. */
+#ifndef RW_REPORTS_TOPOLOGY_DOCUMENT_H
+#define RW_REPORTS_TOPOLOGY_DOCUMENT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "agent/answers/topology/topology_views.h"
+
+struct client;
+struct err;
+
+/* topology_show_json() or topology_check_json(). */
+typedef json_t *topology_make(const struct fabric *fabric, const struct topology_facts *facts);
+
+/* topology_document - as of the end of the client's time range. A client without history knows the
+ * configuration alone. 0 with a new reference, or negative errno with @e. */
+int topology_document(struct client *client, topology_make *make, json_t **ret, struct err *e);
+
+/*
+ * topology_state_age - for how long a state (link state, speed, MTU) is believed after it was told,
+ * ns. A recorded case, whose devices have no address, tells a state when it begins to hold and not
+ * again: there it holds until the next one.
+ */
+int64_t topology_state_age(const struct client *client);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * watch_frame - one frame of `rocewatch watch`, of every live surface: what is wrong, where and
+ * since when.
+ */
+#ifndef RW_REPORTS_WATCH_FRAME_H
+#define RW_REPORTS_WATCH_FRAME_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "agent/answers/status/status.h"
+#include "db/model/golden.h"
+
+struct arena;
+struct client;
+struct watch_now;
+
+struct watch_window {
+	wall_t from, to;
+};
+
+struct watch_subject {
+	const char *device, *port;
+	uint64_t priority;
+	const char *host;
+};
+
+/* A signal that no device delivers has the state GOLDEN_UNKNOWN and no value; one with an open
+ * incident is at least as bad as that. */
+struct watch_signal {
+	const char *name, *signal; /* for programs and for people */
+	double value, value_low;
+	const char *unit, *quality;
+	double baseline, baseline_span_s;
+	enum golden_state state;
+	const char *where, *why;
+	struct watch_subject subject;
+	const char *incident; /* id */
+};
+
+struct watch_paused {
+	const char *device, *port;
+	uint64_t priority;
+	const char *peer, *host, *direction;
+	double pause_ratio, pause_ratio_low;
+	const char *quality, *sentence, *role, *incident;
+};
+
+struct watch_uplink {
+	const char *device, *port, *peer;
+	double utilization_ratio;
+	uint64_t speed_bps;
+};
+
+/* An incident that another open one explains is counted with its parent. NAN where no incident has
+ * a price. */
+struct watch_money {
+	double usd_per_hour, usd_total;
+};
+
+struct watch_event {
+	const char *t, *kind, *text, *device, *port; /* t: RFC 3339 */
+};
+
+enum watch_job_state { JOB_UNKNOWN, JOB_STOPPED, JOB_RUNNING, JOB_STATES };
+
+struct watch_job {
+	const char *job;
+	enum watch_job_state state;
+	double step_s, step_base_s, change_ratio, exchange_s;
+	wall_t since; /* of its level; of a stopped job, when it stopped */
+};
+
+struct watch_answer {
+	struct status_answer status; /* without its incidents */
+	uint64_t open_incidents;
+	struct open_incident *incidents; /* by money, then severity */
+	size_t n_incidents;
+	struct watch_window window;
+	struct watch_signal *signals; /* by enum golden */
+	size_t n_signals;
+	struct watch_paused *paused;
+	size_t n_paused;
+	struct watch_uplink *uplinks;
+	size_t n_uplinks;
+	struct watch_money money;
+	struct watch_event *events; /* the newest first */
+	size_t n_events;
+	struct watch_job *jobs;
+	size_t n_jobs;
+	enum golden_state state; /* the one word at the top; never GOLDEN_IDLE */
+	const char *state_why;
+};
+extern const struct shape watch_answer_shape, watch_signal_shape;
+
+/* watch_job_word - "unknown", "stopped" or "running". */
+const char *watch_job_word(enum watch_job_state state);
+
+/* watch_read - all of it lies in @a; @now is what was measured, in @a and in the client's
+ * configuration. 0, or negative errno with @e. */
+int watch_read(struct client *client, struct watch_now *now, struct arena *a,
+	struct watch_answer *ret, struct err *e);
+/* watch_json - the frame as JSON; the caller owns it. */
+json_t *watch_json(const struct watch_answer *frame);
+/* watch_frame - both. NULL with @e. */
+json_t *watch_frame(struct client *client, struct err *e);
+
+#endif

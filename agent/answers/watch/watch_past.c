@@ -1,0 +1,519 @@
+/* watch_past - series of agent.signal, read once per frame. */
+#include "agent/answers/watch/watch_past.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/stats.h"
+#include "base/str.h"
+#include "agent/answers/watch/watch_frame.h"
+#include "agent/client/client.h"
+#include "analyzers/measure/job_limits.h"
+#include "analyzers/measure/rhythm.h"
+#include "config/config.h"
+#include "db/model/cause.h"
+#include "db/model/golden.h"
+#include "db/model/metric.h"
+#include "db/series/history.h"
+
+#define DAY_NS (24 * 3600 * NS_PER_S)
+#define WHOLE_NS (2 * 3600 * NS_PER_S)
+#define SLICE_EACH_NS (3 * 3600 * NS_PER_S)
+#define SLICE_NS (15 * 60 * NS_PER_S)
+/* A value of a job is of now when it is no older: it is kept once a minute. */
+#define FRESH_NS (3 * 60 * NS_PER_S)
+enum { BASELINE_LEAST = 2 }; /* values */
+
+struct past_value {
+	int64_t t_ns;
+	double value;
+};
+
+struct past_series {
+	char *port;
+	struct past_value *v; /* by time */
+	size_t n, cap;
+};
+
+struct watch_past {
+	int64_t at_ns;
+	struct smap *index; /* port -> index into .v */
+	struct past_series *v;
+	size_t n, cap;
+};
+
+/* ---- reading --------------------------------------------------------------- */
+
+static struct past_series *past_series_of(struct watch_past *past, const char *port)
+{
+	uint64_t at;
+	if (smap_get(past->index, port, strlen(port), &at))
+		return &past->v[at];
+	smap_put(past->index, port, strlen(port), past->n);
+	rw_grow(past->v, past->n, past->cap);
+	past->v[past->n++] = (struct past_series){.port = rw_strdup(port)};
+	return &past->v[past->n - 1];
+}
+
+static void past_take(struct watch_past *past, const struct entity *entity,
+	const struct series *from, int64_t from_ns)
+{
+	const uint32_t first = series_after(from, from_ns);
+	if (first == from->n)
+		return; /* only its last value before that time: a series here is never empty */
+	struct past_series *series = past_series_of(past, entity->port);
+	for (uint32_t i = first; i < from->n; i++) {
+		rw_grow(series->v, series->n, series->cap);
+		series->v[series->n++] = (struct past_value){
+			.t_ns = from->t_ns[i], .value = sample_f64(from->value[i])};
+	}
+}
+
+/* The few series of that device, sorted by id. */
+static uint32_t *past_ids(const struct entities *entities, struct arena *a, size_t *ret_n)
+{
+	uint32_t *ids = NULL;
+	size_t n = 0, cap = 0;
+	for (uint32_t id = 1; id <= entities_count(entities); id++) {
+		const struct entity *entity = entity_get(entities, id);
+		if (!entity || !str_eq(entity->device, ENTITY_SIGNALS))
+			continue;
+		arena_grow(a, ids, n, cap);
+		ids[n++] = id;
+	}
+	*ret_n = n;
+	return ids;
+}
+
+/* (@from_ns, @to_ns]. As a window: walking samples in order of time would look at each entity of
+ * the fabric. */
+static int past_read(struct watch_past *past, struct client *client, int64_t from_ns, int64_t to_ns,
+	struct err *e)
+{
+	static const uint16_t metrics[] = {M_AGENT_SIGNAL};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct entities *entities = history_entities(client->history);
+	struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
+	struct window window;
+	spec.entities = past_ids(entities, a, &spec.n_entities);
+	if (!spec.n_entities)
+		return 0;
+	const int rc = history_window(client->history, a, &spec, from_ns, to_ns, &window, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < window.n_series; i++)
+		past_take(past, entity_get(entities, window.series[i].entity), &window.series[i],
+			from_ns);
+	return 0;
+}
+
+/* The last two hours whole, and a quarter of an hour every three hours before: a seek per value is
+ * what a frame has time for, and a median needs no more. */
+static int past_read_day(struct watch_past *past, struct client *client, struct err *e)
+{
+	int rc = 0;
+	for (int64_t back_ns = DAY_NS; rc == 0 && back_ns > WHOLE_NS; back_ns -= SLICE_EACH_NS)
+		rc = past_read(
+			past, client, past->at_ns - back_ns, past->at_ns - back_ns + SLICE_NS, e);
+	if (rc == 0)
+		rc = past_read(past, client, past->at_ns - WHOLE_NS, past->at_ns, e);
+	return rc;
+}
+
+struct watch_past *watch_past_read(struct client *client, struct err *e)
+{
+	struct watch_past *past = rw_calloc(1, sizeof(*past));
+	past->index = smap_new();
+	past->at_ns = client_data_end(client);
+	if (past_read_day(past, client, e) == 0)
+		return past;
+	watch_past_free(past);
+	return NULL;
+}
+
+void watch_past_free(struct watch_past *past)
+{
+	if (!past)
+		return;
+	for (size_t i = 0; i < past->n; i++) {
+		free(past->v[i].port);
+		free(past->v[i].v);
+	}
+	free(past->v);
+	smap_free(past->index);
+	free(past);
+}
+
+static const struct past_series *past_find(const struct watch_past *past, const char *port)
+{
+	uint64_t at;
+	if (smap_get(past->index, port, strlen(port), &at))
+		return &past->v[at];
+	return NULL;
+}
+
+/* ---- what is usual ------------------------------------------------------------ */
+
+struct past_usual {
+	double median; /* NAN: too few values */
+	double span_s;
+};
+
+/* Of the values before @until_ns. What lasts since a fault began is not usual. */
+static struct past_usual past_usual_of(const struct past_series *series, int64_t until_ns)
+{
+	struct past_usual usual = {.median = NAN, .span_s = NAN};
+	size_t n = 0;
+	if (!series)
+		return usual;
+	while (n < series->n && series->v[n].t_ns < until_ns)
+		n++;
+	if (n < BASELINE_LEAST)
+		return usual;
+	double *values = rw_calloc(n, sizeof(*values));
+	for (size_t i = 0; i < n; i++)
+		values[i] = series->v[i].value;
+	usual.median = stats_median(values, n);
+	usual.span_s = (double)(series->v[n - 1].t_ns - series->v[0].t_ns) / NS_PER_S;
+	free(values);
+	return usual;
+}
+
+static int64_t past_onset(const struct open_incident *incident)
+{
+	wall_t t;
+	if (wall_parse(str_or(incident->onset, ""), (wall_t){0}, &t) < 0)
+		return INT64_MAX;
+	return t.ns;
+}
+
+/* When the oldest open incident that shows in @signal began; INT64_MAX: none. */
+static int64_t past_onset_of(enum golden signal, const struct watch_answer *frame)
+{
+	int64_t onset_ns = INT64_MAX;
+	for (size_t i = 0; i < frame->n_incidents; i++) {
+		const struct open_incident *incident = &frame->incidents[i];
+		if (golden_shows(signal, cause_by_name(incident->cause)) &&
+			past_onset(incident) < onset_ns)
+			onset_ns = past_onset(incident);
+	}
+	return onset_ns;
+}
+
+void watch_past_apply(const struct watch_past *past, struct watch_answer *frame)
+{
+	for (size_t i = 0; i < frame->n_signals; i++) {
+		struct watch_signal *signal = &frame->signals[i];
+		const struct past_usual usual = past_usual_of(
+			past_find(past, signal->name), past_onset_of((enum golden)i, frame));
+		signal->baseline = usual.median;
+		signal->baseline_span_s = usual.span_s;
+	}
+}
+
+/* ---- jobs ----------------------------------------------------------------------- */
+
+struct past_job {
+	const struct fabric_job *job; /* NULL: none is configured, all hosts */
+	double rate, level, step, exchange; /* of now; NAN unknown */
+	double last_rate; /* the newest one, however old; NAN: none, or no agent kept anything since
+			   */
+	double level_base, step_base; /* usual */
+	int64_t since_ns; /* of the current level, or since when it has stood still; 0 unknown */
+};
+
+static const struct past_series *past_of_job(
+	const struct watch_past *past, const struct fabric_job *job, enum golden_job what)
+{
+	char port[GOLDEN_PORT_MAX];
+	return past_find(past, golden_job_port(port, job ? job->name : NULL, what));
+}
+
+static double past_newest(const struct watch_past *past, const struct past_series *series)
+{
+	if (!series || past->at_ns - series->v[series->n - 1].t_ns > FRESH_NS)
+		return NAN;
+	return series->v[series->n - 1].value;
+}
+
+/* Since when its values have been as they are, within what counts as a change. */
+static int64_t past_level_since(const struct past_series *series, double least)
+{
+	if (!series)
+		return 0;
+	const double now = series->v[series->n - 1].value;
+	size_t at = series->n - 1;
+	while (at > 0 && fabs(series->v[at - 1].value - now) <= least * now)
+		at--;
+	return series->v[at].t_ns;
+}
+
+/* Any fault that may cost a job time changes its usual; the oldest one counts. */
+static int64_t past_job_onset(const struct watch_answer *frame)
+{
+	int64_t onset_ns = INT64_MAX;
+	for (size_t i = 0; i < frame->n_incidents; i++) {
+		const struct open_incident *incident = &frame->incidents[i];
+		if (cause_has(cause_by_name(incident->cause), CAUSE_MAY_COST) &&
+			past_onset(incident) < onset_ns)
+			onset_ns = past_onset(incident);
+	}
+	return onset_ns;
+}
+
+/* Did the agent keep anything lately? Then a job without a value was measured, too. */
+static bool past_is_kept(const struct watch_past *past)
+{
+	for (size_t i = 0; i < past->n; i++)
+		if (!isnan(past_newest(past, &past->v[i])))
+			return true;
+	return false;
+}
+
+static double past_last(const struct watch_past *past, const struct past_series *series)
+{
+	if (series && past_is_kept(past))
+		return series->v[series->n - 1].value;
+	return NAN;
+}
+
+/* Below this throughput the job stands still; NAN: not known. What it moved before the fault counts
+ * as well as its level of now: after minutes in a storm the few packets that still pass are its
+ * level, and against that it would run. */
+static double past_job_idle(const struct past_job *job)
+{
+	return RHYTHM_IDLE * fmax(job->level, job->level_base);
+}
+
+/* By the newest throughput, however old: once a job has stood for minutes no value is kept. */
+static enum watch_job_state past_job_state(const struct past_job *job)
+{
+	const double idle = past_job_idle(job);
+	if (isnan(job->last_rate) || isnan(idle))
+		return JOB_UNKNOWN;
+	if (job->last_rate < idle)
+		return JOB_STOPPED;
+	if (isnan(job->rate))
+		return JOB_UNKNOWN;
+	return JOB_RUNNING;
+}
+
+/* Since when its throughput has been below @idle; 0: it is not. */
+static int64_t past_idle_since(const struct past_series *rate, double idle)
+{
+	size_t at = rate->n;
+	while (at > 0 && rate->v[at - 1].value < idle)
+		at--;
+	if (at < rate->n)
+		return rate->v[at].t_ns;
+	return 0;
+}
+
+static struct past_job past_job_of(
+	const struct watch_past *past, const struct fabric_job *job, int64_t onset_ns, double least)
+{
+	const struct past_series *rate = past_of_job(past, job, GOLDEN_JOB_RATE);
+	const struct past_series *level = past_of_job(past, job, GOLDEN_JOB_LEVEL);
+	const struct past_series *step = past_of_job(past, job, GOLDEN_JOB_STEP);
+	struct past_job ret = {.job = job,
+		.rate = past_newest(past, rate),
+		.last_rate = past_last(past, rate),
+		.level = past_newest(past, level),
+		.step = past_newest(past, step),
+		.exchange = past_newest(past, past_of_job(past, job, GOLDEN_JOB_EXCHANGE)),
+		.level_base = past_usual_of(level, onset_ns).median,
+		.step_base = past_usual_of(step, onset_ns).median,
+		.since_ns = past_level_since(level, least)};
+	if (past_job_state(&ret) == JOB_STOPPED)
+		ret.since_ns = past_idle_since(rate, past_job_idle(&ret));
+	return ret;
+}
+
+/* A job without a rhythm that shows: what its steps last follows from its throughput. */
+static void past_job_declared(struct past_job *job)
+{
+	if (!isnan(job->step) && !isnan(job->step_base))
+		return;
+	job->step = job->step_base = NAN;
+	if (job->job && job->job->step_ns > 0)
+		job->step_base = (double)job->job->step_ns / NS_PER_S;
+	job->step = job->step_base * job->level_base / job->level;
+}
+
+static struct watch_job past_job_told(struct past_job *job, struct arena *a)
+{
+	const enum watch_job_state state = past_job_state(job);
+	double change = job->level_base / job->level - 1;
+	if (!isnan(job->step) && !isnan(job->step_base))
+		change = job->step / job->step_base - 1;
+	past_job_declared(job);
+	if (state != JOB_RUNNING)
+		job->step = job->exchange = change = NAN;
+	struct watch_job told = {.job = "all hosts",
+		.state = state,
+		.step_s = job->step,
+		.step_base_s = job->step_base,
+		.change_ratio = change,
+		.exchange_s = job->exchange,
+		.since = TIME_UNKNOWN};
+	if (job->job)
+		told.job = arena_strdup(a, job->job->name);
+	if (job->since_ns)
+		told.since.ns = job->since_ns;
+	return told;
+}
+
+static double past_job_limit(const struct client *client)
+{
+	const struct steps_options *options = config_options(client->config, "analyzers", "steps");
+	return options->warn;
+}
+
+void watch_jobs(const struct watch_past *past, const struct client *client, struct arena *a,
+	struct watch_answer *frame)
+{
+	const struct fabric *fabric = client->config->fabric;
+	const int64_t onset_ns = past_job_onset(frame);
+	const double least = past_job_limit(client);
+	frame->jobs = arena_array(a, struct watch_job, fabric->n_jobs + 1);
+	for (size_t i = 0; i < fabric->n_jobs; i++) {
+		struct past_job job = past_job_of(past, &fabric->jobs[i], onset_ns, least);
+		frame->jobs[frame->n_jobs++] = past_job_told(&job, a);
+	}
+	if (fabric->n_jobs == 0 && past_of_job(past, NULL, GOLDEN_JOB_RATE)) {
+		struct past_job job = past_job_of(past, NULL, onset_ns, least);
+		frame->jobs[frame->n_jobs++] = past_job_told(&job, a);
+	}
+}
+
+/* ---- the two signals of jobs ------------------------------------------------------- */
+
+/* Which number of a job a signal shows. */
+typedef double past_number(const struct watch_job *job);
+
+static double past_step(const struct watch_job *job)
+{
+	return job->step_s;
+}
+
+static double past_exchange(const struct watch_job *job)
+{
+	return job->exchange_s;
+}
+
+/* The running job with a value that changed most for the worse; NULL: none. */
+static const struct watch_job *past_worst_job(const struct watch_answer *frame, past_number *number)
+{
+	const struct watch_job *worst = NULL;
+	for (size_t i = 0; i < frame->n_jobs; i++) {
+		const struct watch_job *job = &frame->jobs[i];
+		if (!isfinite(number(job)))
+			continue;
+		if (!worst || job->change_ratio > worst->change_ratio)
+			worst = job;
+	}
+	return worst;
+}
+
+static void past_take_job(struct watch_signal *signal, const struct watch_job *job, double value)
+{
+	signal->value = value;
+	signal->value_low = value;
+	signal->quality = "estimated";
+	signal->where = job->job;
+}
+
+/* The first job in this state; NULL: none. */
+static const struct watch_job *past_job_in(
+	const struct watch_answer *frame, enum watch_job_state state)
+{
+	for (size_t i = 0; i < frame->n_jobs; i++)
+		if (frame->jobs[i].state == state)
+			return &frame->jobs[i];
+	return NULL;
+}
+
+/* The worst open incident that may cost the job time; NULL: none. */
+static const struct open_incident *past_incident_of(
+	const char *job, const struct watch_answer *frame)
+{
+	const struct open_incident *worst = NULL;
+	for (size_t i = 0; i < frame->n_incidents; i++) {
+		const struct open_incident *row = &frame->incidents[i];
+		const char *named = str_or(row->job, "");
+		if (!cause_has(cause_by_name(row->cause), CAUSE_MAY_COST) ||
+			(*named && !str_eq(named, job)))
+			continue;
+		if (!worst || (incident_is_critical(row) && !incident_is_critical(worst)))
+			worst = row;
+	}
+	return worst;
+}
+
+/* A job that stands still is as bad as the incident that may have stopped it. Without one, a
+ * declared job has ended or hangs, which counters cannot tell apart; where no job is declared the
+ * fabric is idle. */
+static void past_take_stopped(struct arena *a, struct watch_signal *signal,
+	const struct watch_job *job, const struct watch_answer *frame, bool declared)
+{
+	const struct open_incident *incident = past_incident_of(job->job, frame);
+	rw_cleanup(str_done) struct str why = {0};
+	char since[WALL_TEXT_MAX];
+	signal->state = declared ? GOLDEN_UNKNOWN : GOLDEN_IDLE;
+	str_addf(&why, "%s%s stopped", str_if(declared, "job "), job->job);
+	if (job->since.ns != TIME_UNKNOWN.ns)
+		str_addf(&why, " since %.8sZ", wall_format(since, job->since, 0) + 11);
+	if (incident) {
+		const bool critical = incident_is_critical(incident);
+		signal->state = golden_state_of(critical ? SEV_CRITICAL : SEV_WARNING);
+		signal->incident = incident->id;
+	} else if (declared) {
+		str_add(&why, "; no fault is found: it ended, or it hangs");
+	}
+	signal->why = arena_strdup(a, why.s);
+}
+
+/* No job has a value for @signal. */
+static void past_take_none(const struct client *client, struct arena *a,
+	struct watch_signal *signal, const struct watch_answer *frame, const char *why)
+{
+	const struct watch_job *stopped = past_job_in(frame, JOB_STOPPED);
+	const bool any_running = past_job_in(frame, JOB_RUNNING) != NULL;
+	if (stopped && !any_running) {
+		past_take_stopped(a, signal, stopped, frame, client->config->fabric->n_jobs > 0);
+		return;
+	}
+	if (frame->n_jobs && !any_running)
+		why = "no job is known to run";
+	signal->why = why;
+}
+
+void watch_apply_jobs(const struct client *client, struct arena *a, struct watch_answer *frame)
+{
+	struct watch_signal *step = &frame->signals[GOLDEN_STEP_TIME];
+	struct watch_signal *exchange = &frame->signals[GOLDEN_EXCHANGE_TIME];
+	const struct watch_job *worst = past_worst_job(frame, past_step);
+	if (worst) {
+		const bool slow = worst->change_ratio > past_job_limit(client);
+		past_take_job(step, worst, worst->step_s);
+		step->baseline = worst->step_base_s;
+		step->state = slow ? GOLDEN_WARNING : GOLDEN_OK;
+	} else {
+		past_take_none(client, a, step, frame,
+			"a step is not visible at this sampling interval; declare jobs[].step");
+	}
+	worst = past_worst_job(frame, past_exchange);
+	if (worst) {
+		past_take_job(exchange, worst, worst->exchange_s);
+		exchange->state = GOLDEN_OK;
+	} else {
+		past_take_none(client, a, exchange, frame,
+			"an exchange is not visible at this sampling interval");
+	}
+}

@@ -1,0 +1,539 @@
+/* flow_store - life of the records of a flow table. */
+#include "collectors/packet/flow/flow_store.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+
+/* Bounds beside the limit of directions; each index is full at 4/5 of a power of two. */
+#define FLOW_STREAMS_MAX 419430u
+#define FLOW_HOSTS_MAX 838860u
+
+/* flow_pool - blocks and the ids that were given back. */
+
+enum { CACHE_LINE = 64 };
+
+static void flow_pool_init(struct flow_pool *pool, size_t size)
+{
+	*pool = (struct flow_pool){.size = size};
+}
+
+static void flow_pool_free(struct flow_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->n_blocks; i++)
+		free(pool->blocks[i]);
+	free(pool->blocks);
+	free(pool->given_back);
+	*pool = (struct flow_pool){0};
+}
+
+/* flow_pool_take - the id of a record that nobody uses; its bytes are not cleared. */
+static uint32_t flow_pool_take(struct flow_pool *pool)
+{
+	if (pool->n_given_back)
+		return pool->given_back[--pool->n_given_back];
+	if (pool->end >> FLOW_POOL_SHIFT == pool->n_blocks) {
+		uint8_t *block = aligned_alloc(CACHE_LINE, pool->size << FLOW_POOL_SHIFT);
+		if (!block)
+			abort(); /* as rw_malloc does */
+		rw_grow(pool->blocks, pool->n_blocks, pool->cap_blocks);
+		pool->blocks[pool->n_blocks++] = block;
+	}
+	return pool->end++;
+}
+
+static void flow_pool_give_back(struct flow_pool *pool, uint32_t id)
+{
+	rw_grow(pool->given_back, pool->n_given_back, pool->cap_given_back);
+	pool->given_back[pool->n_given_back++] = id;
+}
+
+/* hyperloglog - registers and the estimate. */
+
+struct hyperloglog *hyperloglog_new(unsigned precision)
+{
+	struct hyperloglog *counter = rw_calloc(1, sizeof(*counter) + ((size_t)1 << precision));
+	counter->precision = (uint8_t)precision;
+	return counter;
+}
+
+void hyperloglog_add(struct hyperloglog *counter, uint64_t hash)
+{
+	const unsigned precision = counter->precision;
+	const uint64_t rest = hash << precision | 1ull << (precision - 1);
+	const uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
+	uint8_t *reg = &counter->registers[hash >> (64 - precision)];
+	if (rank > *reg)
+		*reg = rank;
+}
+
+/* The constant of the paper, figure 3. */
+static double hyperloglog_alpha(double registers)
+{
+	if (registers <= 16)
+		return 0.673;
+	if (registers <= 32)
+		return 0.697;
+	if (registers <= 64)
+		return 0.709;
+	return 0.7213 / (1 + 1.079 / registers);
+}
+
+double hyperloglog_estimate(const struct hyperloglog *counter)
+{
+	const size_t n = (size_t)1 << counter->precision;
+	const double registers = (double)n;
+	double sum = 0;
+	size_t empty = 0;
+	for (size_t i = 0; i < n; i++) {
+		sum += ldexp(1, -counter->registers[i]);
+		empty += counter->registers[i] == 0;
+	}
+	const double estimate = hyperloglog_alpha(registers) * registers * registers / sum;
+	if (estimate <= 2.5 * registers && empty)
+		return registers * log(registers / (double)empty);
+	return estimate;
+}
+
+double hyperloglog_error_ratio(unsigned precision)
+{
+	return 1.04 / sqrt((double)(1u << precision));
+}
+
+/* flow_ports - a small table, searched by walking: 64 ports are two cache lines of keys. */
+
+struct flow_ports *flow_ports_new(const struct flow_port *first)
+{
+	struct flow_ports *ports = rw_calloc(1, sizeof(*ports));
+	ports->cap = 4;
+	ports->v = rw_calloc(ports->cap, sizeof(*ports->v));
+	ports->v[0] = *first;
+	ports->key[0] = first->port;
+	ports->n = 1;
+	return ports;
+}
+
+static void flow_ports_free(struct flow_ports *ports)
+{
+	if (!ports)
+		return;
+	free(ports->v);
+	free(ports->others);
+	free(ports);
+}
+
+struct flow_port *flow_ports_at(struct flow_ports *ports, uint16_t port, bool *ret_new)
+{
+	*ret_new = false;
+	for (uint32_t i = 0; i < ports->n; i++)
+		if (ports->key[i] == port)
+			return &ports->v[i];
+	*ret_new = true;
+	if (ports->n < FLOW_PORTS_MAX) {
+		rw_grow(ports->v, ports->n, ports->cap);
+		ports->key[ports->n] = port;
+		ports->v[ports->n] = (struct flow_port){.port = port};
+		return &ports->v[ports->n++];
+	}
+	if (!ports->others)
+		ports->others = hyperloglog_new(FLOW_PORTS_PRECISION);
+	/* 16 bits: nothing that a keyed hash would protect */
+	hyperloglog_add(ports->others, hash_u64(port));
+	return &ports->beyond;
+}
+
+uint32_t flow_ports_beyond(const struct flow_ports *ports)
+{
+	if (!ports->others)
+		return 0;
+	return (uint32_t)lround(hyperloglog_estimate(ports->others));
+}
+
+uint32_t flow_ports_data(const struct flow_ports *ports)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < ports->n; i++)
+		n += ports->v[i].payload_bytes > 0;
+	if (ports->beyond.payload_bytes)
+		n += flow_ports_beyond(ports);
+	return n;
+}
+
+size_t flow_ports_bytes(const struct flow_ports *ports)
+{
+	size_t bytes = sizeof(*ports) + ports->cap * sizeof(*ports->v);
+	if (ports->others)
+		bytes += sizeof(*ports->others) + ((size_t)1 << FLOW_PORTS_PRECISION);
+	return bytes;
+}
+
+/* keyed_index - putting, growing and removing. */
+
+enum { KEYED_SLOTS_MIN = 64 };
+
+void keyed_index_init(struct keyed_index *index)
+{
+	index->slot = rw_calloc(KEYED_SLOTS_MIN, sizeof(*index->slot));
+	index->mask = KEYED_SLOTS_MIN - 1;
+	index->n = 0;
+}
+
+void keyed_index_free(struct keyed_index *index)
+{
+	free(index->slot);
+	*index = (struct keyed_index){0};
+}
+
+static void keyed_index_place(struct keyed_index *index, uint32_t tag, uint32_t position)
+{
+	uint32_t i = tag & index->mask;
+	while (index->slot[i].position)
+		i = (i + 1) & index->mask;
+	index->slot[i] = (struct keyed_slot){.tag = tag, .position = position};
+}
+
+static void keyed_index_grow(struct keyed_index *index)
+{
+	struct keyed_slot *old = index->slot;
+	const uint32_t n = index->mask + 1;
+	index->slot = rw_calloc((size_t)n * 2, sizeof(*index->slot));
+	index->mask = n * 2 - 1;
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i].position)
+			keyed_index_place(index, old[i].tag, old[i].position);
+	free(old);
+}
+
+void keyed_index_put(struct keyed_index *index, uint64_t hash, uint32_t position)
+{
+	if ((uint64_t)(index->n + 1) * 5 > (uint64_t)(index->mask + 1) * 4)
+		keyed_index_grow(index);
+	keyed_index_place(index, keyed_tag(hash), position + 1);
+	index->n++;
+}
+
+static uint32_t keyed_index_slot(const struct keyed_index *index, uint64_t hash, uint32_t position)
+{
+	uint32_t i = keyed_tag(hash) & index->mask;
+	while (index->slot[i].position != position + 1)
+		i = (i + 1) & index->mask;
+	return i;
+}
+
+void keyed_index_remove(struct keyed_index *index, uint64_t hash, uint32_t position)
+{
+	uint32_t hole = keyed_index_slot(index, hash, position);
+	for (uint32_t i = (hole + 1) & index->mask; index->slot[i].position;
+		i = (i + 1) & index->mask) {
+		const uint32_t home = index->slot[i].tag & index->mask;
+		/* An entry may move to the hole only if its home is not between the hole and it. */
+		if (((i - home) & index->mask) < ((i - hole) & index->mask))
+			continue;
+		index->slot[hole] = index->slot[i];
+		hole = i;
+	}
+	index->slot[hole] = (struct keyed_slot){0};
+	index->n--;
+}
+
+void keyed_index_move(struct keyed_index *index, uint64_t hash, uint32_t from, uint32_t to)
+{
+	index->slot[keyed_index_slot(index, hash, from)].position = to + 1;
+}
+
+void flow_store_init(struct flow_table *table)
+{
+	_Static_assert(sizeof(struct flow_qp) == 64, "one cache line");
+	flow_pool_init(&table->qps, sizeof(struct flow_qp));
+	flow_pool_init(&table->first_ns, sizeof(int64_t));
+	flow_pool_init(&table->streams, sizeof(struct flow_stream));
+	flow_pool_init(&table->hosts, sizeof(struct flow_host));
+	flow_pool_init(&table->rares, sizeof(struct flow_rare));
+	keyed_index_init(&table->by_qp);
+	keyed_index_init(&table->by_host);
+	keyed_index_init(&table->by_pair);
+	*(struct flow_rare *)flow_pool_at(&table->rares, sizeof(struct flow_rare),
+		flow_pool_take(&table->rares)) = (struct flow_rare){0}; /* id 0 means none */
+}
+
+static void flow_store_end_rare(struct flow_rare *rare)
+{
+	flow_ports_free(rare->ports);
+	free(rare->labels);
+}
+
+void flow_store_end(struct flow_table *table)
+{
+	/* records that were given back hold nothing: they are zero */
+	for (uint32_t i = 1; i < table->rares.end; i++)
+		flow_store_end_rare(flow_store_rare(table, i));
+	flow_pool_free(&table->qps);
+	flow_pool_free(&table->first_ns);
+	flow_pool_free(&table->streams);
+	flow_pool_free(&table->hosts);
+	flow_pool_free(&table->rares);
+	keyed_index_free(&table->by_qp);
+	keyed_index_free(&table->by_host);
+	keyed_index_free(&table->by_pair);
+}
+
+/* ---- keys ---------------------------------------------------------------- */
+
+static uint64_t flow_store_word(const uint8_t *bytes)
+{
+	uint64_t word;
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* One message per key: both addresses, 4 or 16 bytes each, then @more, the QP and the family. No
+ * two keys give the same message. */
+static inline uint64_t flow_store_key_hash(const struct siphash_key *key, unsigned family,
+	const uint8_t *src, const uint8_t *dst, uint64_t more_and_qp)
+{
+	const uint64_t rest = more_and_qp << 8 | family;
+	if (family == 4)
+		return siphash13_two(
+			key, flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst), rest);
+	struct siphash_state state = siphash_begin(key);
+	siphash13_word(&state, flow_store_word(src));
+	siphash13_word(&state, flow_store_word(src + 8));
+	siphash13_word(&state, flow_store_word(dst));
+	siphash13_word(&state, flow_store_word(dst + 8));
+	siphash13_word(&state, rest);
+	return siphash13_end(&state, 40ull << 56);
+}
+
+uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet)
+{
+	return flow_store_key_hash(
+		&table->key, packet->family, packet->src, packet->dst, packet->dst_qp);
+}
+
+static uint64_t flow_store_qp_hash(const struct flow_table *table, const struct flow_qp *qp)
+{
+	const struct flow_host *src = flow_store_host(table, qp->src);
+	const struct flow_host *dst = flow_store_host(table, qp->dst);
+	return flow_store_key_hash(
+		&table->key, src->family, src->address, dst->address, qp->dst_qp);
+}
+
+static uint64_t flow_store_host_hash(
+	const struct flow_table *table, unsigned family, const uint8_t *address)
+{
+	struct siphash_state state = siphash_begin(&table->key);
+	siphash13_word(&state, flow_store_word(address));
+	siphash13_word(&state, flow_store_word(address + 8));
+	return siphash13_end(&state, 17ull << 56 | family);
+}
+
+static uint64_t flow_store_pair_hash(const struct flow_table *table, uint32_t src, uint32_t dst)
+{
+	struct siphash_state state = siphash_begin(&table->key);
+	siphash13_word(&state, (uint64_t)src << 32 | dst);
+	return siphash13_end(&state, 8ull << 56);
+}
+
+/* By address, not by id: who comes back after its record was let go is not counted again. */
+uint64_t flow_store_distinct_hash(
+	const struct flow_table *table, const struct flow_qp *qp, uint16_t port, uint32_t dst_qp)
+{
+	const struct flow_host *src = flow_store_host(table, qp->src);
+	const struct flow_host *dst = flow_store_host(table, qp->dst);
+	return flow_store_key_hash(&flow_tally_key, src->family, src->address, dst->address,
+		1ull << 48 | (uint64_t)port << 24 | dst_qp);
+}
+
+/* ---- hosts --------------------------------------------------------------- */
+
+static uint32_t flow_store_need_host(
+	struct flow_table *table, unsigned family, const uint8_t *address)
+{
+	const uint64_t hash = flow_store_host_hash(table, family, address);
+	uint32_t at = keyed_tag(hash);
+	for (;;) {
+		const uint32_t id = keyed_index_next(&table->by_host, hash, &at);
+		if (id == KEYED_NONE)
+			break;
+		struct flow_host *host = flow_store_host(table, id);
+		if (!flow_store_is_host(host, family, address))
+			continue;
+		host->used++;
+		return id;
+	}
+	const uint32_t id = flow_pool_take(&table->hosts);
+	struct flow_host *host = flow_store_host(table, id);
+	*host = (struct flow_host){.family = family & 15, .used = 1};
+	memcpy(host->address, address, sizeof(host->address));
+	keyed_index_put(&table->by_host, hash, id);
+	return id;
+}
+
+static void flow_store_leave_host(struct flow_table *table, uint32_t id)
+{
+	struct flow_host *host = flow_store_host(table, id);
+	host->used--;
+	if (host->used)
+		return;
+	if (table->drops.host)
+		table->drops.host(table->drops.arg, id);
+	keyed_index_remove(
+		&table->by_host, flow_store_host_hash(table, host->family, host->address), id);
+	host->family = 0;
+	flow_pool_give_back(&table->hosts, id);
+}
+
+/* ---- streams ------------------------------------------------------------- */
+
+uint32_t flow_store_pair(const struct flow_table *table, uint32_t src, uint32_t dst)
+{
+	const uint64_t hash = flow_store_pair_hash(table, src, dst);
+	uint32_t at = keyed_tag(hash);
+	for (;;) {
+		const uint32_t id = keyed_index_next(&table->by_pair, hash, &at);
+		if (id == KEYED_NONE)
+			return FLOW_NONE;
+		const struct flow_qp *qp = flow_store_qp(table, flow_store_stream(table, id)->qp);
+		if (qp->src == src && qp->dst == dst)
+			return id;
+	}
+}
+
+static uint16_t flow_store_generation(struct flow_table *table, uint32_t id, bool used_before)
+{
+	if (!used_before)
+		return 0;
+	return (flow_store_stream(table, id)->generation + 1) & 0x7fff;
+}
+
+struct flow_stream *flow_store_add_stream(struct flow_table *table, uint32_t id)
+{
+	if (flow_pool_live(&table->streams) >= FLOW_STREAMS_MAX)
+		return NULL;
+	struct flow_qp *qp = flow_store_qp(table, id);
+	const uint64_t hash = flow_store_pair_hash(table, qp->src, qp->dst);
+	const uint32_t end = table->streams.end;
+	const uint32_t first = flow_store_pair(table, qp->src, qp->dst);
+	const uint32_t at = flow_pool_take(&table->streams);
+	const uint16_t generation = flow_store_generation(table, at, at < end);
+	struct flow_stream *stream = flow_store_stream(table, at);
+	*stream = (struct flow_stream){.qp = id,
+		.pair_before = FLOW_NONE,
+		.pair_after = first,
+		.sole = first == FLOW_NONE,
+		.generation = generation,
+		.request_port = (uint16_t)qp->port};
+	qp->stream = at;
+	if (first == FLOW_NONE) {
+		keyed_index_put(&table->by_pair, hash, at);
+		return stream;
+	}
+	keyed_index_move(&table->by_pair, hash, first, at);
+	struct flow_stream *after = flow_store_stream(table, first);
+	after->pair_before = at;
+	after->sole = 0;
+	return stream;
+}
+
+static void flow_store_drop_stream(struct flow_table *table, struct flow_qp *qp)
+{
+	const uint32_t at = qp->stream;
+	struct flow_stream *stream = flow_store_stream(table, at);
+	if (table->loss)
+		loss_drop(table->loss, &stream->psn);
+	if (table->drops.stream)
+		table->drops.stream(table->drops.arg, stream);
+	const uint32_t before = stream->pair_before, after = stream->pair_after;
+	if (after != FLOW_NONE)
+		flow_store_stream(table, after)->pair_before = before;
+	if (before != FLOW_NONE) {
+		flow_store_stream(table, before)->pair_after = after;
+	} else {
+		const uint64_t hash = flow_store_pair_hash(table, qp->src, qp->dst);
+		if (after != FLOW_NONE)
+			keyed_index_move(&table->by_pair, hash, at, after);
+		else
+			keyed_index_remove(&table->by_pair, hash, at);
+	}
+	stream->qp = FLOW_NONE;
+	flow_pool_give_back(&table->streams, at);
+	qp->stream = FLOW_NONE;
+}
+
+/* ---- what most have not ----------------------------------------------------- */
+
+struct flow_rare *flow_store_need_rare(struct flow_table *table, struct flow_qp *qp)
+{
+	if (qp->rare)
+		return flow_store_rare(table, qp->rare);
+	qp->rare = flow_pool_take(&table->rares);
+	struct flow_rare *rare = flow_store_rare(table, qp->rare);
+	*rare = (struct flow_rare){0};
+	return rare;
+}
+
+void flow_store_clear_rare(struct flow_table *table, struct flow_qp *qp)
+{
+	struct flow_rare *rare = flow_store_rare(table, qp->rare);
+	if (rare->ports)
+		table->ports_bytes -= flow_ports_bytes(rare->ports);
+	flow_ports_free(rare->ports);
+	free(rare->labels);
+	qp->many_ports = 0;
+	*rare = (struct flow_rare){0};
+}
+
+/* ---- directions of queue pairs ------------------------------------------------ */
+
+uint32_t flow_store_find(
+	const struct flow_table *table, const struct roce_packet *packet, uint64_t hash)
+{
+	uint32_t at = keyed_tag(hash);
+	for (;;) {
+		const uint32_t id = keyed_index_next(&table->by_qp, hash, &at);
+		if (id == KEYED_NONE || flow_store_is(table, id, packet))
+			return id;
+	}
+}
+
+bool flow_store_room(const struct flow_table *table)
+{
+	return flow_pool_live(&table->qps) < table->limit &&
+		flow_pool_live(&table->hosts) + 2 <= FLOW_HOSTS_MAX;
+}
+
+uint32_t flow_store_add(struct flow_table *table, const struct roce_packet *packet, uint64_t hash)
+{
+	const uint32_t id = flow_pool_take(&table->qps);
+	if (id == table->first_ns.end)
+		flow_pool_take(&table->first_ns);
+	struct flow_qp *qp = flow_store_qp(table, id);
+	*qp = (struct flow_qp){
+		.dst_qp = packet->dst_qp & 0xffffff,
+		.port = packet->src_port,
+		.peer = FLOW_NONE,
+		.stream = FLOW_NONE,
+	};
+	qp->src = flow_store_need_host(table, packet->family, packet->src);
+	qp->dst = flow_store_need_host(table, packet->family, packet->dst);
+	keyed_index_put(&table->by_qp, hash, id);
+	return id;
+}
+
+void flow_store_drop(struct flow_table *table, uint32_t id)
+{
+	struct flow_qp *qp = flow_store_qp(table, id);
+	if (qp->stream != FLOW_NONE)
+		flow_store_drop_stream(table, qp);
+	if (qp->rare) {
+		flow_store_clear_rare(table, qp);
+		flow_pool_give_back(&table->rares, qp->rare);
+	}
+	keyed_index_remove(&table->by_qp, flow_store_qp_hash(table, qp), id);
+	flow_store_leave_host(table, qp->src);
+	flow_store_leave_host(table, qp->dst);
+	*qp = (struct flow_qp){.src = FLOW_NONE, .stream = FLOW_NONE};
+	flow_pool_give_back(&table->qps, id);
+}

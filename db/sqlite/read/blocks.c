@@ -1,0 +1,1023 @@
+
+#include "db/sqlite/read/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "db/model/metric.h"
+#include "db/sqlite/schema/sqlite_io.h"
+
+/* blocks_read - statements on blocks and the tail, and the tail's rows of one device. */
+
+/* ---- statements ------------------------------------------------------------ */
+
+static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
+	[BLOCKS_METRICS] = "SELECT id, name FROM metric_name",
+	[BLOCKS_NEXT_METRIC] =
+		"SELECT metric FROM block WHERE device=?1 AND metric>?2 ORDER BY metric LIMIT 1",
+	/* newest first: the blocks of a range, and then those before it */
+	[BLOCKS_BEFORE] =
+		"SELECT from_ns, to_ns, known, data FROM block WHERE device=?1 AND metric=?2 AND "
+		"from_ns<=?3 ORDER BY from_ns DESC",
+	[BLOCKS_AFTER] =
+		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns>?3 "
+		"ORDER BY from_ns LIMIT 1",
+	[BLOCKS_TAIL_IN] =
+		"SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
+		"AND to_ns>=?2 AND from_ns<=?3",
+	[BLOCKS_TAIL_BEFORE] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE "
+			       "device=?1 AND to_ns<?2 ORDER BY to_ns DESC",
+	/* the ends of the tail: rows that begin at or before an instant */
+	[BLOCKS_TAIL_UP] =
+		"SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 AND "
+		"from_ns<=?2",
+	[BLOCKS_TAIL_DOWN] =
+		"SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
+		"AND from_ns<=?2 ORDER BY to_ns DESC",
+	[BLOCKS_TAIL_AFTER] =
+		"SELECT min(from_ns), max(to_ns) FROM tail INDEXED BY tail_device WHERE "
+		"device=?1 AND to_ns>?2",
+	[BLOCKS_UP] =
+		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
+		"ORDER BY from_ns",
+	[BLOCKS_DOWN] =
+		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
+		"ORDER BY from_ns DESC",
+	[BLOCKS_DATA] = "SELECT data FROM block WHERE device=?1 AND metric=?2 AND from_ns=?3",
+	/* metric after metric, the last and the first block of each: one seek finds both */
+	[BLOCKS_LAST_OF] = "SELECT metric, from_ns, to_ns FROM block WHERE device=?1 AND "
+			   "metric<?2 ORDER BY metric DESC, from_ns DESC LIMIT 1",
+	[BLOCKS_FIRST_OF] = "SELECT metric, from_ns, to_ns FROM block WHERE device=?1 AND "
+			    "metric>?2 ORDER BY metric, from_ns LIMIT 1",
+	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
+	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
+	/* how many names of a device ever had a metric and were known at a time */
+	[BLOCKS_HAVING] =
+		"SELECT count(*) FROM entity d CROSS JOIN entity e ON e.device=d.device CROSS JOIN "
+		"series s ON s.entity=e.id AND s.metric=?2 WHERE d.id=?1 AND e.gone_ns>=?3",
+};
+
+int blocks_prepared(struct blocks *blocks, enum blocks_statement which, sqlite3_stmt **ret)
+{
+	int rc = SQLITE_OK;
+
+	if (!blocks->statements[which])
+		rc = sqlite_prepare(blocks->db, blocks_sql[which], &blocks->statements[which]);
+	*ret = blocks->statements[which];
+	return rc;
+}
+
+struct blocks *blocks_new(sqlite3 *db)
+{
+	struct blocks *blocks = rw_calloc(1, sizeof(*blocks));
+
+	blocks->db = db;
+	blocks->tail_arena = arena_new();
+	return blocks;
+}
+
+void blocks_free(struct blocks *blocks)
+{
+	if (!blocks)
+		return;
+	for (size_t i = 0; i < BLOCKS_STATEMENTS; i++)
+		sqlite3_finalize(blocks->statements[i]);
+	arena_free(blocks->tail_arena);
+	if (blocks->gathering)
+		blocks->gathering_free(blocks->gathering);
+	free(blocks->inside.v);
+	free(blocks->older.v);
+	free(blocks);
+}
+
+int blocks_begin(struct blocks *blocks)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, BLOCKS_METRICS, &st);
+
+	blocks->has_device = false;
+	if (rc != SQLITE_OK)
+		return rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 1);
+		const int metric = name ? metric_by_name(name) : -1;
+		if (metric >= 0) /* else of a newer program */
+			blocks->number[metric] = sqlite3_column_int64(st, 0);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+static void mark_metric(const struct blocks *blocks, int64_t number, bool has[METRIC_COUNT])
+{
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		has[m] |= blocks->number[m] == number;
+}
+
+int blocks_metrics(struct blocks *blocks, int64_t device, bool has[METRIC_COUNT])
+{
+	sqlite3_stmt *st;
+	int64_t number = INT64_MIN;
+	int rc = blocks_prepared(blocks, BLOCKS_NEXT_METRIC, &st);
+
+	memset(has, 0, METRIC_COUNT * sizeof(*has));
+	while (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, device);
+		sqlite3_bind_int64(st, 2, number);
+		rc = sqlite3_step(st);
+		if (rc == SQLITE_ROW)
+			number = sqlite3_column_int64(st, 0);
+		const int reset = sqlite3_reset(st);
+		if (rc == SQLITE_DONE)
+			return SQLITE_OK;
+		if (rc != SQLITE_ROW)
+			return reset;
+		mark_metric(blocks, number, has);
+		rc = SQLITE_OK;
+	}
+	return rc;
+}
+
+bool blocks_may_have(const struct blocks *blocks, const bool has[METRIC_COUNT], unsigned metric)
+{
+	return blocks->number[metric] != 0 && (has[metric] || blocks->inside.n > 0);
+}
+
+/* ---- the tail --------------------------------------------------------------- */
+
+static int tail_order(const void *left, const void *right)
+{
+	const struct tail_row *x = left, *y = right;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int blocks_list(sqlite3_stmt *st, struct tail_rows *rows)
+{
+	int rc;
+
+	rows->n = 0;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		rw_grow(rows->v, rows->n, rows->cap);
+		rows->v[rows->n++] = (struct tail_row){.id = sqlite3_column_int64(st, 0),
+			.from_ns = sqlite3_column_int64(st, 1),
+			.to_ns = sqlite3_column_int64(st, 2)};
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+int blocks_device(struct blocks *blocks, int64_t device, int64_t from_ns, int64_t to_ns)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, BLOCKS_TAIL_IN, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	arena_reset(blocks->tail_arena);
+	blocks->device = device;
+	blocks->from_ns = from_ns;
+	blocks->to_ns = to_ns;
+	blocks->has_device = true;
+	blocks->older_listed = false;
+	blocks->older.n = 0;
+	sqlite3_bind_int64(st, 1, device);
+	sqlite3_bind_int64(st, 2, from_ns);
+	sqlite3_bind_int64(st, 3, to_ns);
+	rc = blocks_list(st, &blocks->inside);
+	if (blocks->inside.n > 1)
+		qsort(blocks->inside.v, blocks->inside.n, sizeof(*blocks->inside.v), tail_order);
+	return rc;
+}
+
+void blocks_range(struct blocks *blocks, int64_t from_ns, int64_t to_ns)
+{
+	blocks->from_ns = from_ns;
+	blocks->to_ns = to_ns;
+	blocks->older_listed = false;
+	blocks->older.n = 0;
+}
+
+/* blocks_older - fills .older, without reading the rows. */
+static int blocks_older(struct blocks *blocks)
+{
+	sqlite3_stmt *st;
+
+	if (blocks->older_listed)
+		return SQLITE_OK;
+	int rc = blocks_prepared(blocks, BLOCKS_TAIL_BEFORE, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, blocks->device);
+	sqlite3_bind_int64(st, 2, blocks->from_ns);
+	rc = blocks_list(st, &blocks->older);
+	blocks->older_listed = rc == SQLITE_OK;
+	return rc;
+}
+
+/* A column of a row of the tail, kept until the next device. *@ret NULL: the row is not there. */
+static int tail_column(struct blocks *blocks, enum blocks_statement which, int64_t id,
+	const uint8_t **ret, size_t *ret_size)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, which, &st);
+
+	*ret = NULL;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, id);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW) {
+		const void *data = sqlite3_column_blob(st, 0);
+		*ret_size = (size_t)sqlite3_column_bytes(st, 0);
+		*ret = arena_copy(blocks->tail_arena, data ? data : "", *ret_size, *ret_size + 1);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+static int tail_load(struct blocks *blocks, struct tail_row *row)
+{
+	const uint8_t *data;
+	size_t size = 0;
+	int rc = tail_column(blocks, BLOCKS_TAIL_DATA, row->id, &data, &size);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	if (!data || tail_open(&row->reader, data, size) < 0)
+		return SQLITE_CORRUPT;
+	row->loaded = true;
+	return SQLITE_OK;
+}
+
+/* May the row have the metric? An empty set of bits says nothing. */
+static int tail_may_have(struct blocks *blocks, struct tail_row *row, int64_t number, bool *ret)
+{
+	int rc = SQLITE_OK;
+
+	*ret = true;
+	if (!row->metrics)
+		rc = tail_column(
+			blocks, BLOCKS_TAIL_METRICS, row->id, &row->metrics, &row->metrics_size);
+	if (rc != SQLITE_OK || !row->metrics || row->metrics_size == 0)
+		return rc;
+	const uint64_t byte = (uint64_t)number / 8;
+	*ret = byte < row->metrics_size && (row->metrics[byte] >> ((uint64_t)number % 8) & 1);
+	return SQLITE_OK;
+}
+
+int blocks_tail_segment(struct blocks *blocks, struct tail_row *row, int64_t number,
+	struct block_reader *ret, bool *ret_has)
+{
+	int rc = SQLITE_OK;
+
+	*ret_has = false;
+	if (!row->loaded) {
+		bool may;
+		rc = tail_may_have(blocks, row, number, &may);
+		if (rc == SQLITE_OK && !may)
+			return SQLITE_OK;
+		if (rc == SQLITE_OK)
+			rc = tail_load(blocks, row);
+	}
+	if (rc != SQLITE_OK)
+		return rc;
+	const int64_t at = tail_find(&row->reader, number);
+	if (at < 0)
+		return SQLITE_OK;
+	if (tail_metric(&row->reader, (uint32_t)at, ret) < 0)
+		return SQLITE_CORRUPT;
+	*ret_has = true;
+	return SQLITE_OK;
+}
+
+/*
+ * blocks_gather - the samples of one metric of one device, put together from blocks and tail rows.
+ *
+ * First the pieces that reach into the range, series by series. Then, where the newest samples
+ * before the range are wanted, older pieces, newest first, until every series that ever had the
+ * metric has one and no older piece can have a newer one.
+ */
+
+struct piece {
+	struct block_reader reader;
+	int64_t from_ns, to_ns;
+	uint32_t at; /* the series it is at */
+};
+
+/* One series under construction. */
+struct builder {
+	uint32_t n, cap;
+	int64_t *t_ns;
+	uint64_t *value;
+	uint16_t *flags, *source;
+	uint32_t *window_ms;
+	bool sorted;
+};
+
+struct builder_order {
+	int64_t t_ns;
+	uint32_t i;
+};
+
+struct gathering {
+	struct arena *scratch; /* of one gathering */
+	struct piece *pieces;
+	size_t n_pieces, cap_pieces;
+	struct builder builder, other;
+	struct builder_order *order;
+	uint32_t cap_order;
+	struct gathered *series, *merged;
+	size_t n_series, cap_series, cap_merged;
+	/* columns of the series before: equal ones are lent again */
+	const int64_t *last_t;
+	const uint16_t *last_flags, *last_source;
+	const uint32_t *last_window;
+	uint32_t last_n;
+};
+
+static struct gathering *gathering_new(void)
+{
+	struct gathering *gathering = rw_calloc(1, sizeof(*gathering));
+
+	gathering->scratch = arena_new();
+	return gathering;
+}
+
+static void builder_done(struct builder *builder)
+{
+	free(builder->t_ns);
+	free(builder->value);
+	free(builder->flags);
+	free(builder->source);
+	free(builder->window_ms);
+}
+
+static void gathering_free(struct gathering *gathering)
+{
+	if (!gathering)
+		return;
+	arena_free(gathering->scratch);
+	builder_done(&gathering->builder);
+	builder_done(&gathering->other);
+	free(gathering->pieces);
+	free(gathering->order);
+	free(gathering->series);
+	free(gathering->merged);
+	free(gathering);
+}
+
+/* ---- one series ------------------------------------------------------------- */
+
+static void builder_room(struct builder *builder, uint32_t more)
+{
+	if (builder->cap - builder->n >= more)
+		return;
+	uint32_t cap = builder->cap * 2;
+	if (cap < builder->n + more)
+		cap = builder->n + more + 64;
+	builder->cap = cap;
+	builder->t_ns = rw_realloc(builder->t_ns, cap * sizeof(*builder->t_ns));
+	builder->value = rw_realloc(builder->value, cap * sizeof(*builder->value));
+	builder->flags = rw_realloc(builder->flags, cap * sizeof(*builder->flags));
+	builder->source = rw_realloc(builder->source, cap * sizeof(*builder->source));
+	builder->window_ms = rw_realloc(builder->window_ms, cap * sizeof(*builder->window_ms));
+}
+
+/* A column that may be missing: then it is all zeros. */
+#define builder_column(to, from, n)                                                                \
+	do {                                                                                       \
+		if (from)                                                                          \
+			memcpy((to), (from), (n) * sizeof(*(to)));                                 \
+		else                                                                               \
+			memset((to), 0, (n) * sizeof(*(to)));                                      \
+	} while (0)
+
+static void builder_add(struct builder *builder, const struct block_columns *columns)
+{
+	const uint32_t n = columns->n, at = builder->n;
+
+	if (n == 0)
+		return;
+	builder_room(builder, n);
+	builder->sorted &= at == 0 || builder->t_ns[at - 1] < columns->t_ns[0];
+	memcpy(builder->t_ns + at, columns->t_ns, n * sizeof(*builder->t_ns));
+	memcpy(builder->value + at, columns->value, n * sizeof(*builder->value));
+	builder_column(builder->flags + at, columns->flags, n);
+	builder_column(builder->source + at, columns->source, n);
+	builder_column(builder->window_ms + at, columns->window_ms, n);
+	builder->n += n;
+}
+
+static void builder_take(struct builder *to, const struct builder *from, uint32_t i)
+{
+	builder_room(to, 1);
+	to->t_ns[to->n] = from->t_ns[i];
+	to->value[to->n] = from->value[i];
+	to->flags[to->n] = from->flags[i];
+	to->source[to->n] = from->source[i];
+	to->window_ms[to->n++] = from->window_ms[i];
+}
+
+/* By time; of equal times the first that was added, which was stored first. */
+static int order_by_time(const void *left, const void *right)
+{
+	const struct builder_order *x = left, *y = right;
+
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+static void builder_sort(struct gathering *gathering)
+{
+	struct builder *from = &gathering->builder, *to = &gathering->other;
+	const uint32_t n = from->n;
+
+	if (n > gathering->cap_order) {
+		gathering->cap_order = n;
+		gathering->order = rw_realloc(gathering->order, n * sizeof(*gathering->order));
+	}
+	for (uint32_t i = 0; i < n; i++)
+		gathering->order[i] = (struct builder_order){.t_ns = from->t_ns[i], .i = i};
+	qsort(gathering->order, n, sizeof(*gathering->order), order_by_time);
+	to->n = 0;
+	to->sorted = true;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t k = gathering->order[i].i;
+		if (to->n == 0 || to->t_ns[to->n - 1] != from->t_ns[k])
+			builder_take(to, from, k);
+	}
+	const struct builder swap = *from;
+	*from = *to;
+	*to = swap;
+}
+
+static void builder_drop_late(struct builder *builder)
+{
+	uint32_t kept = 0, any = 0;
+
+	for (uint32_t i = 0; i < builder->n; i++)
+		any |= builder->flags[i];
+	if (!(any & SF_LATE))
+		return;
+	for (uint32_t i = 0; i < builder->n; i++) {
+		if (builder->flags[i] & SF_LATE)
+			continue;
+		builder->t_ns[kept] = builder->t_ns[i];
+		builder->value[kept] = builder->value[i];
+		builder->flags[kept] = builder->flags[i];
+		builder->source[kept] = builder->source[i];
+		builder->window_ms[kept++] = builder->window_ms[i];
+	}
+	builder->n = kept;
+}
+
+/* How many samples are before @from_ns. */
+static uint32_t builder_before(const struct builder *builder, int64_t from_ns)
+{
+	uint32_t lo = 0, hi = builder->n;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		if (builder->t_ns[mid] < from_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct block_sample builder_at(const struct builder *builder, int64_t entity, uint32_t i)
+{
+	return (struct block_sample){.entity = entity,
+		.t_ns = builder->t_ns[i],
+		.value = builder->value[i],
+		.window_ms = builder->window_ms[i],
+		.flags = builder->flags[i],
+		.source = builder->source[i]};
+}
+
+/* A column in the caller's memory; the last one's again when it is the same. */
+#define shared_column(a, last, column, n, same_n)                                                  \
+	(((same_n) && memcmp((last), (column), (n) * sizeof(*(column))) == 0)                      \
+			? (last)                                                                   \
+			: arena_copy((a), (column), (n) * sizeof(*(column)),                       \
+				  (n) * sizeof(*(column))))
+
+/* The finished series from sample @first on. */
+static void gathering_emit(struct gathering *gathering, int64_t entity, uint32_t first,
+	struct arena *a, struct gathered *ret)
+{
+	const struct builder *builder = &gathering->builder;
+	const uint32_t n = builder->n - first;
+	const bool same_n = n > 0 && n == gathering->last_n;
+
+	ret->entity = entity;
+	ret->n = n;
+	if (n == 0)
+		return;
+	ret->t_ns = shared_column(a, gathering->last_t, builder->t_ns + first, n, same_n);
+	ret->value = arena_copy(
+		a, builder->value + first, n * sizeof(*ret->value), n * sizeof(*ret->value));
+	ret->flags = shared_column(a, gathering->last_flags, builder->flags + first, n, same_n);
+	ret->source = shared_column(a, gathering->last_source, builder->source + first, n, same_n);
+	ret->window_ms =
+		shared_column(a, gathering->last_window, builder->window_ms + first, n, same_n);
+	gathering->last_t = ret->t_ns;
+	gathering->last_flags = ret->flags;
+	gathering->last_source = ret->source;
+	gathering->last_window = ret->window_ms;
+	gathering->last_n = n;
+}
+
+/* ---- pieces of the range ------------------------------------------------------ */
+
+static struct piece *gathering_piece(struct gathering *gathering)
+{
+	rw_grow(gathering->pieces, gathering->n_pieces, gathering->cap_pieces);
+	struct piece *piece = &gathering->pieces[gathering->n_pieces];
+	memset(piece, 0, sizeof(*piece));
+	return piece;
+}
+
+/* The block at hand of BLOCKS_BEFORE, with its data in scratch memory. */
+static int gathering_open_block(struct gathering *gathering, sqlite3_stmt *st, struct piece *piece)
+{
+	const void *data = sqlite3_column_blob(st, 3);
+	const size_t size = (size_t)sqlite3_column_bytes(st, 3);
+
+	piece->from_ns = sqlite3_column_int64(st, 0);
+	piece->to_ns = sqlite3_column_int64(st, 1);
+	if (!data)
+		return SQLITE_CORRUPT;
+	data = arena_copy(gathering->scratch, data, size, size);
+	if (block_open(&piece->reader, data, size) < 0)
+		return SQLITE_CORRUPT;
+	block_share(&piece->reader, gathering->scratch);
+	return SQLITE_OK;
+}
+
+/* What a walk back over blocks knows: the statement is at a row that was not used, or at its end.
+ */
+struct walk {
+	sqlite3_stmt *st;
+	int rc; /* SQLITE_ROW: there is a row at hand */
+	bool stepped; /* false: the next row was not asked for yet */
+	int64_t known;
+};
+
+static int walk_step(struct walk *walk)
+{
+	if (walk->stepped)
+		return walk->rc;
+	walk->rc = sqlite3_step(walk->st);
+	walk->stepped = true;
+	if (walk->rc == SQLITE_ROW && walk->known == 0)
+		walk->known = sqlite3_column_int64(walk->st, 2);
+	return walk->rc;
+}
+
+/* Blocks that reach into the range; the first one before it stays at hand. */
+static int gathering_blocks(struct blocks *blocks, int64_t number, struct walk *walk)
+{
+	struct gathering *gathering = blocks->gathering;
+	int rc = blocks_prepared(blocks, BLOCKS_BEFORE, &walk->st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(walk->st, 1, blocks->device);
+	sqlite3_bind_int64(walk->st, 2, number);
+	sqlite3_bind_int64(walk->st, 3, blocks->to_ns);
+	while (walk_step(walk) == SQLITE_ROW) {
+		if (sqlite3_column_int64(walk->st, 1) < blocks->from_ns)
+			return SQLITE_OK;
+		struct piece *piece = gathering_piece(gathering);
+		rc = gathering_open_block(gathering, walk->st, piece);
+		if (rc != SQLITE_OK)
+			return rc;
+		gathering->n_pieces++;
+		walk->stepped = false;
+		if (piece->from_ns <= blocks->from_ns)
+			return SQLITE_OK; /* blocks do not overlap: those before end before */
+	}
+	return walk->rc == SQLITE_DONE ? SQLITE_OK : walk->rc;
+}
+
+static void gathering_reverse(struct gathering *gathering)
+{
+	for (size_t i = 0, n = gathering->n_pieces; i < n / 2; i++) {
+		const struct piece swap = gathering->pieces[i];
+		gathering->pieces[i] = gathering->pieces[n - 1 - i];
+		gathering->pieces[n - 1 - i] = swap;
+	}
+}
+
+static int gathering_tail(struct blocks *blocks, int64_t number)
+{
+	struct gathering *gathering = blocks->gathering;
+
+	for (size_t i = 0; i < blocks->inside.n; i++) {
+		struct piece *piece = gathering_piece(gathering);
+		struct tail_row *row = &blocks->inside.v[i];
+		bool has;
+		if (row->to_ns < blocks->from_ns || row->from_ns > blocks->to_ns)
+			continue;
+		int rc = blocks_tail_segment(blocks, row, number, &piece->reader, &has);
+		if (rc != SQLITE_OK)
+			return rc;
+		if (!has)
+			continue;
+		block_share(&piece->reader, gathering->scratch);
+		gathering->n_pieces++;
+	}
+	return SQLITE_OK;
+}
+
+/* The smallest entity that any piece is at and that is wanted; false: there is none. */
+static bool gathering_next(struct gathering *gathering, const struct gather_want *want,
+	size_t *at_wanted, int64_t *ret)
+{
+	if (want->entities) {
+		if (*at_wanted >= want->n_entities)
+			return false;
+		*ret = want->entities[(*at_wanted)++];
+		return true;
+	}
+	bool any = false;
+	for (size_t i = 0; i < gathering->n_pieces; i++) {
+		const struct piece *piece = &gathering->pieces[i];
+		if (piece->at >= block_series(&piece->reader))
+			continue;
+		const int64_t entity = block_entity(&piece->reader, piece->at);
+		if (!any || entity < *ret)
+			*ret = entity;
+		any = true;
+	}
+	return any;
+}
+
+/* Is the piece at @entity? Where only some are wanted it goes there first. */
+static bool piece_at(struct piece *piece, const struct gather_want *want, int64_t entity)
+{
+	if (want->entities)
+		piece->at = block_from(&piece->reader, entity);
+	return piece->at < block_series(&piece->reader) &&
+		block_entity(&piece->reader, piece->at) == entity;
+}
+
+static int gathering_one(struct gathering *gathering, const struct gather_want *want,
+	int64_t entity, int64_t from_ns, int64_t to_ns)
+{
+	struct builder *builder = &gathering->builder;
+
+	builder->n = 0;
+	builder->sorted = true;
+	for (size_t i = 0; i < gathering->n_pieces; i++) {
+		struct piece *piece = &gathering->pieces[i];
+		struct block_columns columns;
+		if (!piece_at(piece, want, entity))
+			continue;
+		if (block_read(&piece->reader, piece->at, from_ns, to_ns, gathering->scratch,
+			    &columns) < 0)
+			return SQLITE_CORRUPT;
+		builder_add(builder, &columns);
+		piece->at++;
+	}
+	if (!builder->sorted)
+		builder_sort(gathering);
+	if (!want->late)
+		builder_drop_late(builder);
+	return SQLITE_OK;
+}
+
+/* All series of the pieces. */
+static int gathering_range(struct blocks *blocks, const struct gather_want *want, struct arena *a)
+{
+	struct gathering *gathering = blocks->gathering;
+	const struct builder *builder = &gathering->builder;
+	size_t at_wanted = 0;
+	int64_t entity = 0, from_ns = blocks->from_ns;
+
+	if (want->anchors)
+		from_ns = INT64_MIN;
+	while (gathering_next(gathering, want, &at_wanted, &entity)) {
+		int rc = gathering_one(gathering, want, entity, from_ns, blocks->to_ns);
+		if (rc != SQLITE_OK)
+			return rc;
+		if (builder->n == 0)
+			continue;
+		rw_grow(gathering->series, gathering->n_series, gathering->cap_series);
+		struct gathered *series = &gathering->series[gathering->n_series];
+		memset(series, 0, sizeof(*series));
+		uint32_t first = builder_before(builder, blocks->from_ns);
+		if (first > 0) {
+			first--;
+			series->has_anchor = true;
+			series->anchor = builder_at(builder, entity, first);
+		}
+		gathering_emit(gathering, entity, first, a, series);
+		gathering->n_series++;
+	}
+	return SQLITE_OK;
+}
+
+/* ---- anchors -------------------------------------------------------------------- */
+
+/* Puts an anchor before the samples of a series. */
+static void gathered_prepend(struct arena *a, struct gathered *series)
+{
+	const uint32_t n = series->n + 1;
+	int64_t *t_ns = arena_array(a, int64_t, n);
+	uint64_t *value = arena_array(a, uint64_t, n);
+	uint16_t *flags = arena_array(a, uint16_t, n), *source = arena_array(a, uint16_t, n);
+	uint32_t *window_ms = arena_array(a, uint32_t, n);
+
+	t_ns[0] = series->anchor.t_ns;
+	value[0] = series->anchor.value;
+	flags[0] = series->anchor.flags;
+	source[0] = series->anchor.source;
+	window_ms[0] = series->anchor.window_ms;
+	if (series->n > 0) {
+		memcpy(t_ns + 1, series->t_ns, series->n * sizeof(*t_ns));
+		memcpy(value + 1, series->value, series->n * sizeof(*value));
+		memcpy(flags + 1, series->flags, series->n * sizeof(*flags));
+		memcpy(source + 1, series->source, series->n * sizeof(*source));
+		memcpy(window_ms + 1, series->window_ms, series->n * sizeof(*window_ms));
+	}
+	series->n = n;
+	series->t_ns = t_ns;
+	series->value = value;
+	series->flags = flags;
+	series->source = source;
+	series->window_ms = window_ms;
+}
+
+/* An anchor that was found outside of the range replaces an older one. */
+static void gathered_anchor(
+	struct arena *a, struct gathered *series, const struct block_sample *sample)
+{
+	if (series->has_anchor) { /* it stands before the samples */
+		series->t_ns++;
+		series->value++;
+		series->flags++;
+		series->source++;
+		series->window_ms++;
+		series->n--;
+	}
+	series->has_anchor = true;
+	series->anchor = *sample;
+	gathered_prepend(a, series);
+}
+
+/* The newest sample of a series of an older piece, before the range. *@ret_has false: it has none.
+ */
+static int piece_newest(struct blocks *blocks, const struct gather_want *want, struct piece *piece,
+	struct block_sample *ret, bool *ret_has)
+{
+	struct gathering *gathering = blocks->gathering;
+	struct builder *builder = &gathering->builder;
+	struct block_columns columns;
+
+	*ret_has = false;
+	if (block_read(&piece->reader, piece->at, INT64_MIN, blocks->from_ns - 1,
+		    gathering->scratch, &columns) < 0)
+		return SQLITE_CORRUPT;
+	builder->n = 0;
+	builder->sorted = true;
+	builder_add(builder, &columns);
+	if (!want->late)
+		builder_drop_late(builder);
+	if (builder->n == 0)
+		return SQLITE_OK;
+	*ret = builder_at(builder, block_entity(&piece->reader, piece->at), builder->n - 1);
+	*ret_has = true;
+	return SQLITE_OK;
+}
+
+static bool want_has(const struct gather_want *want, int64_t entity)
+{
+	size_t lo = 0, hi = want->n_entities;
+
+	if (!want->entities)
+		return true;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (want->entities[mid] < entity)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < want->n_entities && want->entities[lo] == entity;
+}
+
+static struct gathered *gathering_add_merged(struct gathering *gathering, size_t *n)
+{
+	rw_grow(gathering->merged, *n, gathering->cap_merged);
+	struct gathered *series = &gathering->merged[(*n)++];
+	memset(series, 0, sizeof(*series));
+	return series;
+}
+
+/* One series of an older piece into @series, which is @entity's (new: all zeros). */
+static int piece_into(struct blocks *blocks, const struct gather_want *want, struct piece *piece,
+	struct arena *a, struct gathered *series)
+{
+	struct block_sample sample;
+	bool has;
+
+	if (series->has_anchor && series->anchor.t_ns >= piece->to_ns)
+		return SQLITE_OK;
+	int rc = piece_newest(blocks, want, piece, &sample, &has);
+	if (rc == SQLITE_OK && has && (!series->has_anchor || sample.t_ns > series->anchor.t_ns))
+		gathered_anchor(a, series, &sample);
+	series->entity = block_entity(&piece->reader, piece->at);
+	return rc;
+}
+
+/* Both lists are ascending: they are merged. */
+static int gathering_older_piece(
+	struct blocks *blocks, const struct gather_want *want, struct piece *piece, struct arena *a)
+{
+	struct gathering *gathering = blocks->gathering;
+	size_t i = 0, n = 0;
+	int rc = SQLITE_OK;
+
+	for (piece->at = 0; rc == SQLITE_OK && piece->at < block_series(&piece->reader);
+		piece->at++) {
+		const int64_t entity = block_entity(&piece->reader, piece->at);
+		if (!want_has(want, entity))
+			continue;
+		while (i < gathering->n_series && gathering->series[i].entity < entity)
+			*gathering_add_merged(gathering, &n) = gathering->series[i++];
+		struct gathered *series = gathering_add_merged(gathering, &n);
+		if (i < gathering->n_series && gathering->series[i].entity == entity)
+			*series = gathering->series[i++];
+		rc = piece_into(blocks, want, piece, a, series);
+		if (rc == SQLITE_OK && series->n == 0)
+			n--; /* only late samples */
+	}
+	while (i < gathering->n_series)
+		*gathering_add_merged(gathering, &n) = gathering->series[i++];
+	struct gathered *swap = gathering->series;
+	const size_t cap = gathering->cap_series;
+	gathering->series = gathering->merged;
+	gathering->cap_series = gathering->cap_merged;
+	gathering->merged = swap;
+	gathering->cap_merged = cap;
+	gathering->n_series = n;
+	return rc;
+}
+
+/* How many series have an anchor, and the oldest of these. */
+static size_t gathering_found(
+	const struct gathering *gathering, const struct gather_want *want, int64_t *ret_oldest_ns)
+{
+	size_t found = 0;
+
+	*ret_oldest_ns = INT64_MAX;
+	for (size_t i = 0; i < gathering->n_series; i++) {
+		const struct gathered *series = &gathering->series[i];
+		if (want->known && !want->known(want->arg, series->entity))
+			continue;
+		if (!series->has_anchor) {
+			*ret_oldest_ns = INT64_MIN; /* any piece may have it */
+			continue;
+		}
+		found++;
+		if (series->anchor.t_ns < *ret_oldest_ns)
+			*ret_oldest_ns = series->anchor.t_ns;
+	}
+	return found;
+}
+
+/* How many anchors there can be. Where blocks do not say, table series does. */
+static int gathering_expected(
+	struct blocks *blocks, const struct gather_want *want, struct walk *walk, size_t *ret)
+{
+	sqlite3_stmt *st;
+
+	if (want->entities) {
+		*ret = want->n_entities;
+		return SQLITE_OK;
+	}
+	if (walk->known == 0) {
+		int rc = blocks_prepared(blocks, BLOCKS_HAVING, &st);
+		if (rc != SQLITE_OK)
+			return rc;
+		sqlite3_bind_int64(st, 1, blocks->device);
+		sqlite3_bind_text(st, 2, metric_info(want->metric)->name, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 3, blocks->from_ns);
+		rc = sqlite3_step(st);
+		if (rc == SQLITE_ROW)
+			walk->known = sqlite3_column_int64(st, 0);
+		const int reset = sqlite3_reset(st);
+		if (rc != SQLITE_ROW)
+			return reset;
+	}
+	*ret = (size_t)walk->known;
+	return SQLITE_OK;
+}
+
+/* The next older piece, the newest first: a row of the tail or a block. */
+static int gathering_older_next(struct blocks *blocks, int64_t number, struct walk *walk,
+	size_t *at_tail, int64_t newer_than_ns, struct piece *ret, bool *ret_has)
+{
+	struct gathering *gathering = blocks->gathering;
+	int64_t block_ns = INT64_MIN;
+	int rc = walk_step(walk);
+
+	*ret_has = false;
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return rc;
+	if (rc == SQLITE_ROW)
+		block_ns = sqlite3_column_int64(walk->st, 1);
+	for (; *at_tail < blocks->older.n; ++*at_tail) {
+		struct tail_row *row = &blocks->older.v[*at_tail];
+		if (row->to_ns <= newer_than_ns || row->to_ns < block_ns)
+			break;
+		rc = blocks_tail_segment(blocks, row, number, &ret->reader, ret_has);
+		ret->to_ns = row->to_ns;
+		if (rc != SQLITE_OK)
+			return rc;
+		if (*ret_has) {
+			++*at_tail;
+			return SQLITE_OK;
+		}
+	}
+	if (walk->rc != SQLITE_ROW || block_ns <= newer_than_ns)
+		return SQLITE_OK;
+	*ret_has = true;
+	walk->stepped = false;
+	return gathering_open_block(gathering, walk->st, ret);
+}
+
+static int gathering_anchors(struct blocks *blocks, const struct gather_want *want, int64_t number,
+	struct walk *walk, struct arena *a)
+{
+	struct gathering *gathering = blocks->gathering;
+	size_t at_tail = 0, expected = 0;
+	bool asked = false;
+	int rc = blocks_older(blocks);
+
+	while (rc == SQLITE_OK) {
+		int64_t oldest_ns;
+		const size_t found = gathering_found(gathering, want, &oldest_ns);
+		struct piece piece = {0};
+		bool has;
+		if (!asked && walk_step(walk) != SQLITE_ROW && blocks->older.n == 0)
+			break; /* nothing is older */
+		if (!asked)
+			rc = gathering_expected(blocks, want, walk, &expected);
+		asked = true;
+		if (found < expected)
+			oldest_ns = INT64_MIN;
+		if (rc == SQLITE_OK)
+			rc = gathering_older_next(
+				blocks, number, walk, &at_tail, oldest_ns, &piece, &has);
+		if (rc != SQLITE_OK || !has)
+			break;
+		rc = gathering_older_piece(blocks, want, &piece, a);
+	}
+	return rc;
+}
+
+int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct arena *a,
+	struct gathered **ret, size_t *ret_n)
+{
+	const int64_t number = blocks->number[want->metric];
+	struct walk walk = {0};
+
+	if (!blocks->gathering) {
+		blocks->gathering = gathering_new();
+		blocks->gathering_free = gathering_free;
+	}
+	struct gathering *gathering = blocks->gathering;
+	*ret_n = 0;
+	if (number == 0)
+		return SQLITE_OK;
+	arena_reset(gathering->scratch);
+	gathering->n_pieces = gathering->n_series = 0;
+	gathering->last_n = 0;
+	int rc = gathering_blocks(blocks, number, &walk);
+	gathering_reverse(gathering);
+	if (rc == SQLITE_OK)
+		rc = gathering_tail(blocks, number);
+	if (rc == SQLITE_OK)
+		rc = gathering_range(blocks, want, a);
+	if (rc == SQLITE_OK && want->anchors)
+		rc = gathering_anchors(blocks, want, number, &walk, a);
+	if (walk.st)
+		sqlite3_reset(walk.st);
+	*ret = gathering->series;
+	*ret_n = gathering->n_series;
+	return rc;
+}

@@ -1,0 +1,873 @@
+/* samples_table - the cursor of rocewatch_samples. It goes through devices, metrics and stretches
+ * of time, each from one block to the next, so that memory is that of a block however long the
+ * history is. All of it sees one state of the file: a statement is kept open meanwhile. */
+#include "db/sqlite/read/samples_table.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "db/model/metric.h"
+#include "db/sqlite/schema/sqlite_io.h"
+
+struct samples_table {
+	sqlite3_vtab base; /* first */
+	sqlite3 *db;
+};
+
+enum samples_statement { ST_HOLD, ST_DEVICES, ST_OWNER, ST_PORT, ST_NAME, ST_TEXT, ST_COUNT };
+
+struct samples_cursor {
+	sqlite3_vtab_cursor base; /* first */
+	sqlite3 *db;
+	struct blocks *blocks;
+	sqlite3_stmt *statements[ST_COUNT];
+	struct arena *query, *stretch; /* what lives as long as one of these */
+	/* what is asked for */
+	bool metrics[METRIC_COUNT], has[METRIC_COUNT], rates, nothing, has_priority;
+	const char *port, *port_like, *port_glob;
+	int64_t priority, from_ns, to_ns, entity;
+	struct {
+		int64_t id;
+		const char *name;
+	} * devices;
+	size_t n_devices, cap_devices;
+	/* where it is */
+	size_t device; /* of the next stretch */
+	unsigned metric, row_metric;
+	int64_t next_ns;
+	bool begun; /* the device's tail is listed */
+	int64_t *only; /* entities of the device, where only some are wanted */
+	size_t n_only, cap_only;
+	struct carry *carries, *old_carries;
+	size_t n_carries, cap_carries, n_old, cap_old, at_old;
+	struct gathered *series;
+	size_t n_series, at_series;
+	uint32_t at;
+	/* the series at hand */
+	const char *device_name, *row_port;
+	int row_priority;
+	bool has_before;
+	int64_t before_ns;
+	uint64_t before;
+	bool eof;
+};
+
+static int samples_statement(
+	struct samples_cursor *cursor, enum samples_statement which, sqlite3_stmt **ret);
+static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+
+static inline struct samples_cursor *samples_cursor_of(sqlite3_vtab_cursor *base)
+{
+	return (struct samples_cursor *)base;
+}
+
+enum samples_column {
+	SC_TIME,
+	SC_T_NS,
+	SC_DEVICE,
+	SC_PORT,
+	SC_PRIORITY,
+	SC_METRIC,
+	SC_VALUE,
+	SC_UNIT,
+	SC_KIND,
+	SC_FLAGS,
+	SC_SOURCE,
+	SC_WINDOW_S,
+	/* hidden from "SELECT *" */
+	SC_ENTITY,
+	SC_RATE,
+	SC_INTERVAL_S
+};
+#define SAMPLES_COLUMNS                                                                            \
+	"time TEXT, t_ns INTEGER, device TEXT, port TEXT, priority INTEGER, metric TEXT, value, "  \
+	"unit TEXT, kind TEXT, flags TEXT, source TEXT, window_s REAL, entity INTEGER HIDDEN, "    \
+	"rate REAL HIDDEN, interval_s REAL HIDDEN"
+
+/* What an argument of the cursor means. In the plan's text one letter each: 'a' + number. */
+enum samples_condition {
+	COND_METRIC,
+	COND_METRIC_LIKE,
+	COND_METRIC_GLOB,
+	COND_DEVICE,
+	COND_DEVICE_LIKE,
+	COND_DEVICE_GLOB,
+	COND_PORT,
+	COND_PORT_NULL,
+	COND_PORT_LIKE,
+	COND_PORT_GLOB,
+	COND_PRIORITY,
+	COND_PRIORITY_NULL,
+	COND_ENTITY,
+	COND_KIND,
+	COND_FROM, /* t_ns >= or > */
+	COND_TO, /* t_ns <= or < */
+	COND_AT /* t_ns = */
+};
+#define PLAN_RATES 1 /* of .idxNum: somebody looks at rates */
+
+/*
+ * samples_plan - columns of the table rocewatch_samples, and how conditions on them are handed from
+ * the planner to the cursor. For samples_*.c only.
+ *
+ * samples_plan - which conditions of a statement reach the blocks' key, and what that saves. The
+ * planner compares figures only with each other.
+ */
+
+static const struct plan_row {
+	int column;
+	unsigned char op;
+	enum samples_condition condition;
+	double share; /* of all rows that is left */
+} plan_rows[] = {
+	{SC_METRIC, SQLITE_INDEX_CONSTRAINT_EQ, COND_METRIC, 1.0 / 50},
+	{SC_METRIC, SQLITE_INDEX_CONSTRAINT_LIKE, COND_METRIC_LIKE, 1.0 / 5},
+	{SC_METRIC, SQLITE_INDEX_CONSTRAINT_GLOB, COND_METRIC_GLOB, 1.0 / 5},
+	{SC_DEVICE, SQLITE_INDEX_CONSTRAINT_EQ, COND_DEVICE, 1.0 / 100},
+	{SC_DEVICE, SQLITE_INDEX_CONSTRAINT_LIKE, COND_DEVICE_LIKE, 1.0 / 4},
+	{SC_DEVICE, SQLITE_INDEX_CONSTRAINT_GLOB, COND_DEVICE_GLOB, 1.0 / 4},
+	{SC_PORT, SQLITE_INDEX_CONSTRAINT_EQ, COND_PORT, 1.0 / 64},
+	{SC_PORT, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PORT_NULL, 1.0 / 64},
+	{SC_PORT, SQLITE_INDEX_CONSTRAINT_LIKE, COND_PORT_LIKE, 1.0 / 4},
+	{SC_PORT, SQLITE_INDEX_CONSTRAINT_GLOB, COND_PORT_GLOB, 1.0 / 4},
+	{SC_PRIORITY, SQLITE_INDEX_CONSTRAINT_EQ, COND_PRIORITY, 1.0 / 2},
+	{SC_PRIORITY, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PRIORITY_NULL, 1.0 / 2},
+	{SC_ENTITY, SQLITE_INDEX_CONSTRAINT_EQ, COND_ENTITY, 1.0 / 10000},
+	{SC_KIND, SQLITE_INDEX_CONSTRAINT_EQ, COND_KIND, 1.0 / 2},
+	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_GT, COND_FROM, 1.0 / 20},
+	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_GE, COND_FROM, 1.0 / 20},
+	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_LT, COND_TO, 1.0 / 20},
+	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_LE, COND_TO, 1.0 / 20},
+	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_EQ, COND_AT, 1.0 / 1000},
+};
+
+static const struct plan_row *plan_row_of(
+	sqlite3_index_info *info, int i, const struct sqlite3_index_constraint *constraint)
+{
+	for (size_t k = 0; k < rw_countof(plan_rows); k++) {
+		if (plan_rows[k].column != constraint->iColumn || plan_rows[k].op != constraint->op)
+			continue;
+		if (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ &&
+			strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+			return NULL; /* "=" means something else then */
+		return &plan_rows[k];
+	}
+	return NULL;
+}
+
+/* samples_plan - xBestIndex. */
+static int samples_plan(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	double rows = 1e9;
+	int n = 0;
+	char *text = sqlite3_malloc(info->nConstraint + 1);
+
+	if (!text)
+		return SQLITE_NOMEM;
+	for (int i = 0; i < info->nConstraint; i++) {
+		if (!info->aConstraint[i].usable)
+			continue;
+		const struct plan_row *row = plan_row_of(info, i, &info->aConstraint[i]);
+		if (!row)
+			continue;
+		text[n++] = (char)('a' + row->condition);
+		info->aConstraintUsage[i].argvIndex = n;
+		rows *= row->share;
+	}
+	text[n] = '\0';
+	info->idxStr = text;
+	info->needToFreeIdxStr = 1;
+	info->idxNum = 0;
+	if (info->colUsed & ((UINT64_C(1) << SC_RATE) | (UINT64_C(1) << SC_INTERVAL_S)))
+		info->idxNum = PLAN_RATES;
+	if (rows < 1)
+		rows = 1;
+	info->estimatedRows = (sqlite3_int64)rows;
+	info->estimatedCost = rows + 50;
+	return SQLITE_OK;
+}
+
+/* samples_column - statements of the cursor of rocewatch_samples, and the columns of its rows. */
+
+static const char *const samples_sql[ST_COUNT] = {
+	[ST_HOLD] = "SELECT name FROM sqlite_master",
+	[ST_DEVICES] = "SELECT id, device FROM entity INDEXED BY entity_device WHERE port='' AND "
+		       "priority=-1",
+	[ST_OWNER] = "SELECT d.id, d.device FROM entity e CROSS JOIN entity d ON d.device=e.device "
+		     "AND d.port='' "
+		     "AND d.priority=-1 WHERE e.id=?1",
+	[ST_PORT] = "SELECT id FROM entity WHERE device=?1 AND port=?2 ORDER BY id",
+	[ST_NAME] = "SELECT port, priority FROM entity WHERE id=?1",
+	[ST_TEXT] = "SELECT text FROM text WHERE id=?1",
+};
+
+/* samples_statement - a statement that the cursor keeps. Reset by its user. SQLite's code. */
+static int samples_statement(
+	struct samples_cursor *cursor, enum samples_statement which, sqlite3_stmt **ret)
+{
+	int rc = SQLITE_OK;
+
+	if (!cursor->statements[which])
+		rc = sqlite_prepare(cursor->db, samples_sql[which], &cursor->statements[which]);
+	*ret = cursor->statements[which];
+	return rc;
+}
+
+/* ---- columns ----------------------------------------------------------------------- */
+
+/* RFC 3339 with milliseconds, cut and not rounded. */
+static void result_time(sqlite3_context *context, int64_t t_ns)
+{
+	char text[48];
+	struct tm tm;
+	int64_t ms = t_ns / 1000000 % 1000;
+	time_t seconds = (time_t)(t_ns / NS_PER_S);
+
+	if (ms < 0) {
+		ms += 1000;
+		seconds--;
+	}
+	if (!gmtime_r(&seconds, &tm))
+		return;
+	const int n = snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+		tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+		(int)ms);
+	sqlite3_result_text(context, text, n, SQLITE_TRANSIENT);
+}
+
+static int result_text_of(struct samples_cursor *cursor, sqlite3_context *context, uint64_t number)
+{
+	sqlite3_stmt *st;
+	int rc = samples_statement(cursor, ST_TEXT, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)number);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		sqlite3_result_value(context, sqlite3_column_value(st, 0));
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* A u64 from 2^63 on, which is rare, is shown as a real. */
+static int result_sample(struct samples_cursor *cursor, sqlite3_context *context, uint64_t value)
+{
+	switch (metric_info(cursor->row_metric)->type) {
+	case TYPE_F64: sqlite3_result_double(context, sample_f64(value)); break;
+	case TYPE_TEXT: return result_text_of(cursor, context, value);
+	default:
+		if (value <= INT64_MAX)
+			sqlite3_result_int64(context, (sqlite3_int64)value);
+		else
+			sqlite3_result_double(context, (double)value);
+	}
+	return SQLITE_OK;
+}
+
+/* NULL over a restart, for a suspect value, and over a decrease that is no wrap of 32 bits. */
+static void result_rate(struct samples_cursor *cursor, sqlite3_context *context, uint64_t value,
+	unsigned flags, int64_t t_ns)
+{
+	const uint64_t wrap = UINT64_C(1) << 32;
+	double more;
+
+	if (!cursor->has_before || (flags & (SF_RESTART | SF_SUSPECT)))
+		return;
+	const uint64_t before = cursor->before;
+	if (metric_info(cursor->row_metric)->type == TYPE_F64) {
+		more = sample_f64(value) - sample_f64(before);
+		if (!(more >= 0))
+			return;
+	} else if (value >= before) {
+		more = (double)(value - before);
+	} else {
+		if (!(flags & SF_WRAP32) || before >= wrap || value + wrap - before >= wrap / 2)
+			return;
+		more = (double)(value + wrap - before);
+	}
+	sqlite3_result_double(context, more * 1e9 / (double)(t_ns - cursor->before_ns));
+}
+
+static void result_name(sqlite3_context *context, const char *text)
+{
+	if (text && *text)
+		sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+}
+
+static void result_fixed(sqlite3_context *context, const char *text)
+{
+	sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+}
+
+/* samples_column - xColumn: a column of the row at hand. */
+static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+	struct samples_cursor *cursor = samples_cursor_of(base);
+	const struct gathered *series = &cursor->series[cursor->at_series];
+	const uint32_t at = cursor->at;
+	const struct metric_info *info = metric_info(cursor->row_metric);
+	char flags[SAMPLE_FLAGS_TEXT_MAX];
+
+	switch (column) {
+	case SC_TIME: result_time(context, series->t_ns[at]); break;
+	case SC_T_NS: sqlite3_result_int64(context, series->t_ns[at]); break;
+	case SC_DEVICE:
+		sqlite3_result_text(context, cursor->device_name, -1, SQLITE_TRANSIENT);
+		break;
+	case SC_PORT:
+		if (*cursor->row_port)
+			sqlite3_result_text(context, cursor->row_port, -1, SQLITE_TRANSIENT);
+		break;
+	case SC_PRIORITY:
+		if (cursor->row_priority != -1)
+			sqlite3_result_int(context, cursor->row_priority);
+		break;
+	case SC_METRIC: result_fixed(context, info->name); break;
+	case SC_VALUE: return result_sample(cursor, context, series->value[at]);
+	case SC_UNIT: result_fixed(context, info->unit); break;
+	case SC_KIND: result_fixed(context, metric_kind_name(info->kind)); break;
+	case SC_FLAGS:
+		sqlite3_result_text(
+			context, sample_flags_text(flags, series->flags[at]), -1, SQLITE_TRANSIENT);
+		break;
+	case SC_SOURCE: result_name(context, sample_source_name(series->source[at])); break;
+	case SC_WINDOW_S:
+		if (series->window_ms[at])
+			sqlite3_result_double(context, series->window_ms[at] / 1000.0);
+		break;
+	case SC_ENTITY: sqlite3_result_int64(context, series->entity); break;
+	case SC_RATE:
+		result_rate(
+			cursor, context, series->value[at], series->flags[at], series->t_ns[at]);
+		break;
+	case SC_INTERVAL_S:
+		if (cursor->has_before)
+			sqlite3_result_double(
+				context, (double)(series->t_ns[at] - cursor->before_ns) / 1e9);
+		break;
+	default: break;
+	}
+	return SQLITE_OK;
+}
+
+/* ---- conditions -------------------------------------------------------------- */
+
+static bool like_matches(const char *like, const char *glob, const char *text)
+{
+	if (like && sqlite3_strlike(like, text, 0) != 0)
+		return false;
+	return !glob || sqlite3_strglob(glob, text) == 0;
+}
+
+/* What the arguments say, before they are put to use. */
+struct conditions {
+	const char *metric, *metric_like, *metric_glob, *device, *device_like, *device_glob, *kind;
+};
+
+/* A condition whose value is of another type than the column is left to SQLite: it looks at each
+ * row anyway. */
+static void cursor_text(struct samples_cursor *cursor, sqlite3_value *value, const char **ret)
+{
+	if (sqlite3_value_type(value) == SQLITE_TEXT)
+		*ret = arena_strdup(cursor->query, (const char *)sqlite3_value_text(value));
+	else if (sqlite3_value_type(value) == SQLITE_NULL)
+		cursor->nothing = true; /* nothing is equal to NULL */
+}
+
+static void cursor_range(struct samples_cursor *cursor, char condition, sqlite3_value *value)
+{
+	int64_t low_ns = INT64_MIN, high_ns = INT64_MAX;
+
+	if (sqlite3_value_type(value) == SQLITE_INTEGER) {
+		low_ns = high_ns = sqlite3_value_int64(value);
+	} else if (sqlite3_value_type(value) == SQLITE_FLOAT) {
+		const double number = sqlite3_value_double(value);
+		if (number > -9e18 && number < 9e18) {
+			low_ns = (int64_t)number - 1;
+			high_ns = (int64_t)number + 1;
+		}
+	}
+	if (condition != 'a' + COND_TO && low_ns > cursor->from_ns)
+		cursor->from_ns = low_ns;
+	if (condition != 'a' + COND_FROM && high_ns < cursor->to_ns)
+		cursor->to_ns = high_ns;
+}
+
+static void cursor_priority(struct samples_cursor *cursor, sqlite3_value *value)
+{
+	if (sqlite3_value_type(value) != SQLITE_INTEGER)
+		return;
+	cursor->has_priority = true;
+	cursor->priority = sqlite3_value_int64(value);
+}
+
+static void cursor_condition(
+	struct samples_cursor *cursor, char condition, sqlite3_value *value, struct conditions *ret)
+{
+	switch (condition - 'a') {
+	case COND_METRIC: cursor_text(cursor, value, &ret->metric); break;
+	case COND_METRIC_LIKE: cursor_text(cursor, value, &ret->metric_like); break;
+	case COND_METRIC_GLOB: cursor_text(cursor, value, &ret->metric_glob); break;
+	case COND_DEVICE: cursor_text(cursor, value, &ret->device); break;
+	case COND_DEVICE_LIKE: cursor_text(cursor, value, &ret->device_like); break;
+	case COND_DEVICE_GLOB: cursor_text(cursor, value, &ret->device_glob); break;
+	case COND_KIND: cursor_text(cursor, value, &ret->kind); break;
+	case COND_PORT: cursor_text(cursor, value, &cursor->port); break;
+	case COND_PORT_NULL: cursor->port = ""; break;
+	case COND_PORT_LIKE: cursor_text(cursor, value, &cursor->port_like); break;
+	case COND_PORT_GLOB: cursor_text(cursor, value, &cursor->port_glob); break;
+	case COND_PRIORITY: cursor_priority(cursor, value); break;
+	case COND_PRIORITY_NULL:
+		cursor->has_priority = true;
+		cursor->priority = -1;
+		break;
+	case COND_ENTITY:
+		if (sqlite3_value_type(value) == SQLITE_INTEGER)
+			cursor->entity = sqlite3_value_int64(value);
+		break;
+	default: cursor_range(cursor, condition, value); break;
+	}
+}
+
+static void cursor_metrics(struct samples_cursor *cursor, const struct conditions *conditions)
+{
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		const struct metric_info *info = metric_info(m);
+		cursor->metrics[m] = cursor->blocks->number[m] != 0 &&
+			(!conditions->metric || str_eq(conditions->metric, info->name)) &&
+			(!conditions->kind ||
+				str_eq(conditions->kind, metric_kind_name(info->kind))) &&
+			like_matches(conditions->metric_like, conditions->metric_glob, info->name);
+	}
+}
+
+static int cursor_devices(struct samples_cursor *cursor, const struct conditions *conditions)
+{
+	sqlite3_stmt *st;
+	enum samples_statement which = ST_DEVICES;
+
+	if (cursor->entity != 0)
+		which = ST_OWNER;
+	int rc = samples_statement(cursor, which, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (cursor->entity != 0)
+		sqlite3_bind_int64(st, 1, cursor->entity);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 1);
+		if (!name || (conditions->device && !str_eq(conditions->device, name)) ||
+			!like_matches(conditions->device_like, conditions->device_glob, name))
+			continue;
+		rw_grow(cursor->devices, cursor->n_devices, cursor->cap_devices);
+		cursor->devices[cursor->n_devices].id = sqlite3_column_int64(st, 0);
+		cursor->devices[cursor->n_devices++].name = arena_strdup(cursor->query, name);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* ---- stretches of time ----------------------------------------------------------- */
+
+/* The entities of the device at hand that are wanted, where a port or a name was given. */
+static int cursor_choose(struct samples_cursor *cursor)
+{
+	sqlite3_stmt *st;
+	int rc = SQLITE_DONE;
+
+	cursor->n_only = 0;
+	if (cursor->entity != 0) {
+		rw_grow(cursor->only, cursor->n_only, cursor->cap_only);
+		cursor->only[cursor->n_only++] = cursor->entity;
+		return SQLITE_OK;
+	}
+	if (!cursor->port)
+		return SQLITE_OK;
+	rc = samples_statement(cursor, ST_PORT, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_text(st, 1, cursor->devices[cursor->device].name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, cursor->port, -1, SQLITE_STATIC);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		rw_grow(cursor->only, cursor->n_only, cursor->cap_only);
+		cursor->only[cursor->n_only++] = sqlite3_column_int64(st, 0);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* The end of the stretch that begins at .next_ns: just before the next block. */
+static int cursor_stretch_end(struct samples_cursor *cursor, int64_t *ret)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(cursor->blocks, BLOCKS_AFTER, &st);
+
+	*ret = cursor->to_ns;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, cursor->devices[cursor->device].id);
+	sqlite3_bind_int64(st, 2, cursor->blocks->number[cursor->metric]);
+	sqlite3_bind_int64(st, 3, cursor->next_ns);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW && sqlite3_column_int64(st, 0) <= cursor->to_ns)
+		*ret = sqlite3_column_int64(st, 0) - 1;
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+static void cursor_carry(struct samples_cursor *cursor, const struct carry *carry)
+{
+	rw_grow(cursor->carries, cursor->n_carries, cursor->cap_carries);
+	cursor->carries[cursor->n_carries++] = *carry;
+}
+
+/* The last sample of each series before the stretch is what its rates begin with. Both lists are
+ * ascending. */
+static void cursor_carry_over(struct samples_cursor *cursor)
+{
+	struct carry *swap = cursor->old_carries;
+	const size_t cap = cursor->cap_old;
+	size_t at = 0;
+
+	cursor->old_carries = cursor->carries;
+	cursor->cap_old = cursor->cap_carries;
+	cursor->n_old = cursor->n_carries;
+	cursor->carries = swap;
+	cursor->cap_carries = cap;
+	cursor->n_carries = 0;
+	cursor->at_old = 0;
+	for (size_t i = 0; i < cursor->n_series; i++) {
+		const struct gathered *series = &cursor->series[i];
+		while (at < cursor->n_old && cursor->old_carries[at].entity < series->entity)
+			cursor_carry(cursor, &cursor->old_carries[at++]);
+		if (at < cursor->n_old && cursor->old_carries[at].entity == series->entity)
+			at++;
+		const struct carry last = {.entity = series->entity,
+			.t_ns = series->t_ns[series->n - 1],
+			.value = series->value[series->n - 1]};
+		cursor_carry(cursor, &last);
+	}
+	while (at < cursor->n_old)
+		cursor_carry(cursor, &cursor->old_carries[at++]);
+}
+
+static void cursor_next_metric(struct samples_cursor *cursor)
+{
+	cursor->next_ns = cursor->from_ns;
+	cursor->n_carries = 0;
+	while (++cursor->metric < METRIC_COUNT)
+		if (cursor->metrics[cursor->metric] &&
+			blocks_may_have(cursor->blocks, cursor->has, cursor->metric))
+			return;
+}
+
+static int cursor_enter(struct samples_cursor *cursor)
+{
+	const int64_t device = cursor->devices[cursor->device].id;
+	int rc = cursor_choose(cursor);
+
+	if (rc == SQLITE_OK)
+		rc = blocks_device(cursor->blocks, device, cursor->from_ns, cursor->to_ns);
+	if (rc == SQLITE_OK)
+		rc = blocks_metrics(cursor->blocks, device, cursor->has);
+	cursor->begun = true;
+	cursor->metric = UINT32_MAX;
+	cursor_next_metric(cursor);
+	return rc;
+}
+
+/* Goes on to a device and metric that are wanted. */
+static int cursor_position(struct samples_cursor *cursor)
+{
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && cursor->device < cursor->n_devices) {
+		if (!cursor->begun) {
+			rc = cursor_enter(cursor);
+			if (rc != SQLITE_OK)
+				return rc;
+		}
+		const bool none = (cursor->port || cursor->entity != 0) && cursor->n_only == 0;
+		if (cursor->metric < METRIC_COUNT && !none)
+			return rc;
+		cursor->begun = false;
+		cursor->device++;
+	}
+	cursor->eof = cursor->device >= cursor->n_devices;
+	return rc;
+}
+
+/* Reads the next stretch that has samples. */
+static int cursor_read(struct samples_cursor *cursor)
+{
+	int rc = SQLITE_OK;
+
+	for (;;) {
+		int64_t end_ns;
+		rc = cursor_position(cursor);
+		if (rc != SQLITE_OK || cursor->eof)
+			return rc;
+		rc = cursor_stretch_end(cursor, &end_ns);
+		if (rc != SQLITE_OK)
+			return rc;
+		blocks_range(cursor->blocks, cursor->next_ns, end_ns);
+		const struct gather_want want = {.metric = cursor->metric,
+			.late = true,
+			.anchors = cursor->rates && cursor->next_ns == cursor->from_ns,
+			.entities = cursor->n_only > 0 ? cursor->only : NULL,
+			.n_entities = cursor->n_only};
+		arena_reset(cursor->stretch);
+		rc = blocks_gather(
+			cursor->blocks, &want, cursor->stretch, &cursor->series, &cursor->n_series);
+		if (rc != SQLITE_OK)
+			return rc;
+		cursor->row_metric = cursor->metric;
+		cursor->device_name = cursor->devices[cursor->device].name;
+		if (cursor->rates)
+			cursor_carry_over(cursor);
+		if (end_ns >= cursor->to_ns)
+			cursor_next_metric(cursor);
+		else
+			cursor->next_ns = end_ns + 1;
+		cursor->at_series = 0;
+		if (cursor->n_series > 0)
+			return SQLITE_OK;
+	}
+}
+
+/* ---- rows --------------------------------------------------------------------------- */
+
+/* The name of the series at hand. *@ret false: it is not wanted, or has no name any more. */
+static int cursor_name(struct samples_cursor *cursor, bool *ret)
+{
+	sqlite3_stmt *st;
+	int rc = samples_statement(cursor, ST_NAME, &st);
+
+	*ret = false;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, cursor->series[cursor->at_series].entity);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW && sqlite3_column_text(st, 0)) {
+		const char *port = (const char *)sqlite3_column_text(st, 0);
+		cursor->row_priority = sqlite3_column_int(st, 1);
+		*ret = (!cursor->has_priority || cursor->priority == cursor->row_priority) &&
+			like_matches(cursor->port_like, cursor->port_glob, port);
+		cursor->row_port = arena_strdup(cursor->stretch, port);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+static void cursor_before(struct samples_cursor *cursor)
+{
+	const int64_t entity = cursor->series[cursor->at_series].entity;
+
+	cursor->has_before = false;
+	while (cursor->at_old < cursor->n_old &&
+		cursor->old_carries[cursor->at_old].entity < entity)
+		cursor->at_old++;
+	if (cursor->at_old == cursor->n_old || cursor->old_carries[cursor->at_old].entity != entity)
+		return;
+	cursor->has_before = true;
+	cursor->before_ns = cursor->old_carries[cursor->at_old].t_ns;
+	cursor->before = cursor->old_carries[cursor->at_old].value;
+}
+
+static void cursor_remember(struct samples_cursor *cursor)
+{
+	const struct gathered *series = &cursor->series[cursor->at_series];
+
+	cursor->has_before = true;
+	cursor->before_ns = series->t_ns[cursor->at];
+	cursor->before = series->value[cursor->at];
+}
+
+/* From .at_series on, the first series that is wanted and has a row. */
+static int cursor_settle(struct samples_cursor *cursor)
+{
+	for (;;) {
+		if (cursor->at_series >= cursor->n_series) {
+			int rc = cursor_read(cursor);
+			if (rc != SQLITE_OK || cursor->eof)
+				return rc;
+		}
+		const struct gathered *series = &cursor->series[cursor->at_series];
+		bool wanted = false;
+		int rc = SQLITE_OK;
+		cursor->at = 0;
+		cursor_before(cursor);
+		if (series->has_anchor) {
+			cursor_remember(cursor);
+			cursor->at = 1;
+		}
+		if (cursor->at < series->n)
+			rc = cursor_name(cursor, &wanted);
+		if (rc != SQLITE_OK || wanted)
+			return rc;
+		cursor->at_series++;
+	}
+}
+
+static int samples_next(sqlite3_vtab_cursor *base)
+{
+	struct samples_cursor *cursor = samples_cursor_of(base);
+
+	if (cursor->rates)
+		cursor_remember(cursor);
+	if (++cursor->at < cursor->series[cursor->at_series].n)
+		return SQLITE_OK;
+	cursor->at_series++;
+	return cursor_settle(cursor);
+}
+
+static int samples_eof(sqlite3_vtab_cursor *base)
+{
+	return samples_cursor_of(base)->eof;
+}
+
+static int samples_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = 0;
+	return SQLITE_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------ */
+
+static int samples_connect(
+	sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+{
+	int rc = sqlite3_declare_vtab(db, "CREATE TABLE samples(" SAMPLES_COLUMNS ")");
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS); /* it reads what its views may read */
+	struct samples_table *table = rw_calloc(1, sizeof(*table));
+	table->db = db;
+	*ret = &table->base;
+	return SQLITE_OK;
+}
+
+static int samples_disconnect(sqlite3_vtab *base)
+{
+	free(base);
+	return SQLITE_OK;
+}
+
+static int samples_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+	struct samples_cursor *cursor = rw_calloc(1, sizeof(*cursor));
+
+	cursor->db = ((struct samples_table *)base)->db;
+	cursor->blocks = blocks_new(cursor->db);
+	cursor->query = arena_new();
+	cursor->stretch = arena_new();
+	*ret = &cursor->base;
+	return SQLITE_OK;
+}
+
+static int samples_close(sqlite3_vtab_cursor *base)
+{
+	struct samples_cursor *cursor = samples_cursor_of(base);
+
+	for (size_t i = 0; i < ST_COUNT; i++)
+		sqlite3_finalize(cursor->statements[i]);
+	blocks_free(cursor->blocks);
+	arena_free(cursor->query);
+	arena_free(cursor->stretch);
+	free(cursor->devices);
+	free(cursor->only);
+	free(cursor->carries);
+	free(cursor->old_carries);
+	free(cursor);
+	return SQLITE_OK;
+}
+
+static void cursor_begin(struct samples_cursor *cursor, int plan)
+{
+	arena_reset(cursor->query);
+	cursor->rates = plan & PLAN_RATES;
+	cursor->nothing = cursor->has_priority = cursor->begun = cursor->eof = false;
+	cursor->port = cursor->port_like = cursor->port_glob = NULL;
+	cursor->entity = 0;
+	cursor->from_ns = INT64_MIN + 1;
+	cursor->to_ns = INT64_MAX;
+	cursor->n_devices = cursor->device = cursor->n_series = cursor->at_series = 0;
+	cursor->n_carries = cursor->n_old = cursor->at_old = 0;
+}
+
+static int samples_not_ours(struct samples_cursor *cursor, int rc)
+{
+	cursor->base.pVtab->zErrMsg =
+		sqlite3_mprintf("%s: these are no samples that this version can read: %s",
+			SAMPLES_TABLE, sqlite3_errmsg(cursor->db));
+	return rc;
+}
+
+static int samples_filter(
+	sqlite3_vtab_cursor *base, int plan, const char *conditions, int argc, sqlite3_value **argv)
+{
+	struct samples_cursor *cursor = samples_cursor_of(base);
+	struct conditions said = {0};
+	sqlite3_stmt *hold;
+
+	cursor_begin(cursor, plan);
+	int rc = samples_statement(cursor, ST_HOLD, &hold);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_reset(hold);
+	rc = sqlite3_step(hold);
+	if (rc == SQLITE_DONE)
+		return samples_not_ours(cursor, SQLITE_ERROR); /* no tables at all */
+	if (rc != SQLITE_ROW)
+		return rc;
+	for (int i = 0; i < argc; i++)
+		cursor_condition(cursor, conditions[i], argv[i], &said);
+	rc = blocks_begin(cursor->blocks);
+	if (rc != SQLITE_OK)
+		return samples_not_ours(cursor, rc);
+	cursor_metrics(cursor, &said);
+	cursor->eof = cursor->nothing || cursor->from_ns > cursor->to_ns;
+	if (cursor->eof)
+		return SQLITE_OK;
+	rc = cursor_devices(cursor, &said);
+	if (rc == SQLITE_OK)
+		rc = cursor_settle(cursor);
+	return rc;
+}
+
+static const sqlite3_module samples_module = {
+	.iVersion = 0,
+	.xConnect = samples_connect,
+	.xBestIndex = samples_plan,
+	.xDisconnect = samples_disconnect,
+	.xOpen = samples_open,
+	.xClose = samples_close,
+	.xFilter = samples_filter,
+	.xNext = samples_next,
+	.xEof = samples_eof,
+	.xColumn = samples_column,
+	.xRowid = samples_rowid,
+};
+
+int samples_table_register(sqlite3 *db)
+{
+	return sqlite3_create_module_v2(db, SAMPLES_TABLE, &samples_module, NULL, NULL);
+}

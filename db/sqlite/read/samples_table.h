@@ -1,0 +1,32 @@
+/*
+ * samples_table - the samples of a file as a table of SQL, rocewatch_samples: what the documented
+ * views `samples` and `rates` stand on. It is there in every connection that registered it, needs
+ * no CREATE, and reads the blocks and the tail of the main database of its connection.
+ *
+ * Conditions that reach the key: metric, device and port (=, IN, LIKE, GLOB), priority (=, IS
+ * NULL), entity (=), kind (=) and ranges of t_ns. Rows come by device, metric, name and time.
+ */
+#ifndef RW_DB_SAMPLES_TABLE_H
+#define RW_DB_SAMPLES_TABLE_H
+
+#include <sqlite3.h>
+
+#include "db/sqlite/read/blocks.h"
+
+struct arena;
+
+#define SAMPLES_TABLE "rocewatch_samples"
+
+/* samples_table_register - SQLite result code. */
+int samples_table_register(sqlite3 *db);
+
+/* samples_cursor - the cursor of rocewatch_samples: what samples_table.c (which rows) and
+ * samples_table.c (their columns) share. */
+
+/* The sample before the next stretch of time, of one series. */
+struct carry {
+	int64_t entity, t_ns;
+	uint64_t value;
+};
+
+#endif

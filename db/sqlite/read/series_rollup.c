@@ -1,0 +1,468 @@
+/*
+ * series_rollup - steps of series, made of the hours and minutes that the writer keeps, and of
+ * single values where it has not made them yet.
+ *
+ * The coarsest tier whose bucket divides the step serves it. Its rows are read in order of time, a
+ * row's length (a chunk) after the other, and added up; an hour that is still to be made (table
+ * rollup_due, or rows of the tail) is made here, from its single values.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "db/block/rollup_codec.h"
+#include "db/model/metric.h"
+#include "db/sqlite/read/blocks.h"
+#include "db/sqlite/read/series_db.h"
+#include "db/sqlite/schema/sqlite_io.h"
+
+struct rolled_tier {
+	const char *rows_sql, *first_sql;
+	enum rollup_tier tier;
+	int64_t bucket_ns, chunk_ns;
+};
+static const struct rolled_tier rolled_tiers[] = {
+	{"SELECT data FROM block_hour WHERE device=?1 AND metric=?2 AND from_ns=?3",
+		"SELECT min(from_ns) FROM block_hour WHERE device=?1 AND metric=?2", ROLLUP_HOUR,
+		ROLLUP_HOUR_NS, ROLLUP_DAY_NS},
+	{"SELECT data FROM block_minute WHERE device=?1 AND metric=?2 AND from_ns=?3",
+		"SELECT min(from_ns) FROM block_minute WHERE device=?1 AND metric=?2",
+		ROLLUP_MINUTE, ROLLUP_MINUTE_NS, ROLLUP_HOUR_NS},
+};
+
+struct rolled { /* a step of a series, growing */
+	struct rollup rollup;
+	struct rollup_sketch sketch;
+};
+
+struct rolled_walk {
+	struct series_db *db;
+	const struct history_filter *filter;
+	const struct rolled_tier *tier;
+	int64_t step_ns, from_ns, to_ns; /* .step_ns 0: one step, the range */
+	const uint32_t *ids; /* entities that are wanted, ascending */
+	size_t n_ids;
+	int64_t *devices; /* their devices' numbers in the file */
+	size_t n_devices;
+	bool metrics[METRIC_COUNT];
+	bool *raw; /* hours from .hour on that are made of single values */
+	int64_t hour, n_hours;
+	sqlite3_stmt *rows;
+	struct arena *arena;
+	struct map *index; /* series and step -> position in .v */
+	struct rolled *v;
+	size_t n, cap;
+};
+
+/* ---- adding up ------------------------------------------------------------------ */
+
+static uint64_t rolled_key(const struct rolled_walk *walk, const struct rollup *rollup)
+{
+	uint64_t step = 0;
+
+	if (walk->step_ns)
+		step = (uint64_t)rollup_step_of(rollup->to_ns, walk->step_ns);
+	return (uint64_t)rollup->entity << 32 | (uint64_t)rollup->metric << 16 | (step & 0xffff);
+}
+
+/* The bounds of the step that the bucket belongs to. */
+static void rolled_bounds(const struct rolled_walk *walk, struct rollup *rollup)
+{
+	if (walk->step_ns == 0) {
+		rollup->from_ns = walk->from_ns;
+		rollup->to_ns = walk->to_ns;
+		return;
+	}
+	rollup->from_ns = rollup_step_of(rollup->to_ns, walk->step_ns) * walk->step_ns;
+	rollup->to_ns = rollup->from_ns + walk->step_ns;
+}
+
+static void rolled_add(
+	struct rolled_walk *walk, const struct rollup *rollup, const struct rollup_sketch *sketch)
+{
+	const uint64_t key = rolled_key(walk, rollup);
+	uint64_t at;
+
+	if (!map_get(walk->index, key, &at)) {
+		at = walk->n;
+		rw_grow(walk->v, walk->n, walk->cap);
+		walk->v[walk->n++] = (struct rolled){.rollup = *rollup};
+		map_put(walk->index, key, at);
+	} else {
+		const enum rollup_tier tier = walk->v[at].rollup.tier;
+		rollup_merge(&walk->v[at].rollup, rollup);
+		if (rollup->tier > tier)
+			walk->v[at].rollup.tier = rollup->tier;
+	}
+	rolled_bounds(walk, &walk->v[at].rollup);
+	rollup_sketch_merge(&walk->v[at].sketch, sketch);
+}
+
+static int rolled_order(const void *left, const void *right)
+{
+	const struct rollup *a = &((const struct rolled *)left)->rollup;
+	const struct rollup *b = &((const struct rolled *)right)->rollup;
+
+	if (a->to_ns != b->to_ns)
+		return a->to_ns < b->to_ns ? -1 : 1;
+	if (a->entity != b->entity)
+		return a->entity < b->entity ? -1 : 1;
+	return (a->metric > b->metric) - (a->metric < b->metric);
+}
+
+/* Hands out what ends at or before @until_ns. */
+static int rolled_flush(struct rolled_walk *walk, int64_t until_ns, rollup_fn *fn, void *arg)
+{
+	size_t done = 0;
+	int r = 0;
+
+	if (walk->n > 1)
+		qsort(walk->v, walk->n, sizeof(*walk->v), rolled_order);
+	for (; done < walk->n && walk->v[done].rollup.to_ns <= until_ns; done++) {
+		struct rolled *one = &walk->v[done];
+		const int64_t length_ns = one->rollup.to_ns - one->rollup.from_ns;
+		if (one->rollup.seen_ns > length_ns)
+			one->rollup.seen_ns = length_ns;
+		rollup_quantiles(&one->rollup, &one->sketch);
+		if (r == 0)
+			r = fn(arg, &one->rollup);
+		rollup_sketch_done(&one->sketch);
+	}
+	if (done > 0)
+		memmove(walk->v, walk->v + done, (walk->n - done) * sizeof(*walk->v));
+	walk->n -= done;
+	map_clear(walk->index);
+	for (size_t i = 0; i < walk->n; i++)
+		map_put(walk->index, rolled_key(walk, &walk->v[i].rollup), i);
+	return r;
+}
+
+/* ---- hours and minutes ------------------------------------------------------------ */
+
+static bool rolled_wants(const struct rolled_walk *walk, uint32_t id)
+{
+	size_t lo = 0, hi = walk->n_ids;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (walk->ids[mid] == id)
+			return true;
+		if (walk->ids[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+/* Is the hour that begins at @from_ns made of single values? */
+static bool rolled_is_raw(const struct rolled_walk *walk, int64_t from_ns)
+{
+	const int64_t hour = rollup_step_of(from_ns + 1, ROLLUP_HOUR_NS) - walk->hour;
+
+	return hour < 0 || hour >= walk->n_hours || walk->raw[hour];
+}
+
+static int rolled_series(
+	struct rolled_walk *walk, unsigned metric, const struct rollup_reader *reader, uint32_t i)
+{
+	struct rollup_bucket *v;
+	uint32_t id, n;
+	const int rc = series_name_of(walk->db, rollup_entity(reader, i), &id);
+
+	if (rc != SQLITE_OK || !series_known(walk->db, id, walk->from_ns) ||
+		!rolled_wants(walk, id))
+		return rc;
+	if (rollup_read(reader, i, walk->arena, &v, &n) < 0)
+		return SQLITE_CORRUPT;
+	for (uint32_t j = 0; j < n; j++) {
+		struct rollup *rollup = &v[j].rollup;
+		if (rollup->from_ns < walk->from_ns || rollup->to_ns > walk->to_ns ||
+			rolled_is_raw(walk, rollup->from_ns))
+			continue;
+		rollup->entity = id;
+		rollup->metric = (uint16_t)metric;
+		rollup->tier = walk->tier->tier;
+		rolled_add(walk, rollup, &v[j].sketch);
+	}
+	return SQLITE_OK;
+}
+
+/* The row of a device and metric that begins at @chunk_ns, if there is one. */
+static int rolled_row(struct rolled_walk *walk, int64_t device, unsigned metric, int64_t chunk_ns)
+{
+	struct rollup_reader reader;
+
+	sqlite3_bind_int64(walk->rows, 1, device);
+	sqlite3_bind_int64(walk->rows, 2, walk->db->blocks->number[metric]);
+	sqlite3_bind_int64(walk->rows, 3, chunk_ns);
+	int rc = sqlite3_step(walk->rows);
+	if (rc == SQLITE_ROW) {
+		rc = SQLITE_OK;
+		arena_reset(walk->arena);
+		if (rollup_open(&reader, sqlite3_column_blob(walk->rows, 0),
+			    (size_t)sqlite3_column_bytes(walk->rows, 0)) < 0)
+			rc = SQLITE_CORRUPT;
+		for (uint32_t i = 0; rc == SQLITE_OK && i < reader.n_series; i++)
+			rc = rolled_series(walk, metric, &reader, i);
+	}
+	const int reset = sqlite3_reset(walk->rows);
+	if (rc == SQLITE_DONE || rc == SQLITE_OK)
+		return reset;
+	return rc;
+}
+
+static int rolled_chunk(struct rolled_walk *walk, int64_t chunk_ns)
+{
+	int rc = series_begin_bare(walk->db);
+
+	if (rc == SQLITE_OK)
+		rc = series_names_filter(walk->db, walk->from_ns, walk->filter->device, NULL);
+	if (rc == SQLITE_OK)
+		rc = blocks_begin(walk->db->blocks);
+	for (size_t d = 0; d < walk->n_devices; d++)
+		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
+			if (walk->metrics[m] && walk->db->blocks->number[m])
+				rc = rolled_row(walk, walk->devices[d], m, chunk_ns);
+	series_end(walk->db);
+	return rc;
+}
+
+/* ---- single values ------------------------------------------------------------------ */
+
+static int rolled_raw_step(
+	void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch)
+{
+	rolled_add(arg, rollup, sketch);
+	return 0;
+}
+
+/* The hours of the chunk that are still to be made. */
+static int rolled_raw(struct rolled_walk *walk, int64_t chunk_ns, struct err *e)
+{
+	const int64_t end_ns = chunk_ns + walk->tier->chunk_ns;
+	int r = 0;
+
+	for (int64_t at = chunk_ns, to; r == 0 && at < end_ns; at = to + ROLLUP_HOUR_NS) {
+		struct history_filter part = *walk->filter;
+		for (to = at; to < end_ns && rolled_is_raw(walk, to); to += ROLLUP_HOUR_NS)
+			;
+		part.from_ns = at > walk->from_ns ? at : walk->from_ns;
+		part.to_ns = to < walk->to_ns ? to : walk->to_ns;
+		if (part.to_ns <= part.from_ns)
+			continue;
+		r = history_rollup_sketches(
+			&walk->db->history, &part, walk->tier->bucket_ns, rolled_raw_step, walk, e);
+	}
+	return r;
+}
+
+/* ---- what there is -------------------------------------------------------------------- */
+
+static void rolled_mark(struct rolled_walk *walk, int64_t from_ns, int64_t to_ns)
+{
+	int64_t hour = rollup_step_of(from_ns, ROLLUP_HOUR_NS) - walk->hour;
+	int64_t last = rollup_step_of(to_ns, ROLLUP_HOUR_NS) - walk->hour;
+
+	if (hour < 0)
+		hour = 0;
+	if (last >= walk->n_hours)
+		last = walk->n_hours - 1;
+	for (; hour <= last; hour++)
+		walk->raw[hour] = true;
+}
+
+/* Marks the spans that @sql lists. */
+static int rolled_mark_all(struct rolled_walk *walk, const char *sql)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(walk->db->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(st, 1, walk->from_ns);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(st, 2, walk->to_ns);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		rolled_mark(walk, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1));
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+/* When the oldest bucket of the tier begins; @ret stays where there is none. */
+static int rolled_first(struct rolled_walk *walk, int64_t *ret)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(walk->db->db, walk->tier->first_sql, -1, &st, NULL);
+
+	for (size_t d = 0; d < walk->n_devices; d++) {
+		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
+			if (!walk->metrics[m] || !walk->db->blocks->number[m])
+				continue;
+			sqlite3_bind_int64(st, 1, walk->devices[d]);
+			sqlite3_bind_int64(st, 2, walk->db->blocks->number[m]);
+			if (sqlite3_step(st) == SQLITE_ROW &&
+				sqlite3_column_type(st, 0) != SQLITE_NULL &&
+				sqlite3_column_int64(st, 0) < *ret)
+				*ret = sqlite3_column_int64(st, 0);
+			rc = sqlite3_reset(st);
+		}
+	}
+	return rc;
+}
+
+/* Narrows the range to what there is, and marks the hours that are still to be made. */
+static int rolled_survey(struct rolled_walk *walk, int64_t raw_first_ns)
+{
+	const int64_t unit_ns = walk->step_ns ? walk->step_ns : walk->tier->bucket_ns;
+	int64_t first_ns = raw_first_ns;
+	int rc = series_begin_bare(walk->db);
+
+	if (rc == SQLITE_OK)
+		rc = series_names_filter(walk->db, walk->from_ns, walk->filter->device, NULL);
+	if (rc == SQLITE_OK)
+		rc = blocks_begin(walk->db->blocks);
+	if (rc == SQLITE_OK)
+		rc = rolled_first(walk, &first_ns);
+	if (walk->step_ns && first_ns > walk->from_ns)
+		walk->from_ns = rollup_step_of(first_ns, unit_ns) * unit_ns;
+	walk->hour = rollup_step_of(walk->from_ns + 1, ROLLUP_HOUR_NS);
+	walk->n_hours = rollup_step_of(walk->to_ns, ROLLUP_HOUR_NS) + 1 - walk->hour;
+	if (walk->n_hours < 0)
+		walk->n_hours = 0;
+	walk->raw = rw_calloc((size_t)walk->n_hours + 1, sizeof(*walk->raw));
+	if (rc == SQLITE_OK)
+		rc = rolled_mark_all(walk,
+			"SELECT DISTINCT hour_ns+1, hour_ns+1 FROM rollup_due "
+			"WHERE hour_ns>?1-3600000000000 AND hour_ns<?2");
+	if (rc == SQLITE_OK)
+		/* and the hour after: its first step may begin in them */
+		rc = rolled_mark_all(walk,
+			"SELECT from_ns, to_ns+3600000000000 FROM tail "
+			"WHERE to_ns>?1-3600000000000 AND from_ns<=?2");
+	series_end(walk->db);
+	return rc;
+}
+
+static void rolled_choose(struct rolled_walk *walk)
+{
+	const struct series_db *db = walk->db;
+	int64_t last = 0;
+
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		walk->metrics[m] = walk->filter->n_metrics == 0;
+	for (size_t i = 0; i < walk->filter->n_metrics; i++)
+		walk->metrics[walk->filter->metrics[i]] = true;
+	walk->devices = rw_calloc(walk->n_ids + 1, sizeof(*walk->devices));
+	rw_cleanup(freep) bool *seen = rw_calloc(entities_count(db->entities) + 1, sizeof(*seen));
+	for (size_t i = 0; i < walk->n_ids; i++) {
+		const uint32_t device = entity_device(db->entities, walk->ids[i]);
+		if (device >= db->n_names || seen[device])
+			continue;
+		seen[device] = true;
+		last = db->names[device].file_id;
+		if (last)
+			walk->devices[walk->n_devices++] = last;
+	}
+}
+
+/* The coarsest tier that serves the step; NULL: single values only. */
+static const struct rolled_tier *rolled_tier_of(
+	const struct history_filter *filter, int64_t step_ns, bool raw_gone)
+{
+	for (size_t i = 0; i < rw_countof(rolled_tiers); i++) {
+		const struct rolled_tier *tier = &rolled_tiers[i];
+		if (step_ns > 0 && step_ns % tier->bucket_ns == 0)
+			return tier;
+		if (step_ns == 0 && filter->from_ns % tier->bucket_ns == 0 &&
+			filter->to_ns % tier->bucket_ns == 0)
+			return tier;
+	}
+	if (step_ns == 0 && raw_gone) /* its single values are gone: to the minute then */
+		return &rolled_tiers[rw_countof(rolled_tiers) - 1];
+	return NULL;
+}
+
+static void rolled_range(struct rolled_walk *walk, int64_t last_ns)
+{
+	const struct history_filter *filter = walk->filter;
+	const int64_t unit_ns = walk->step_ns ? walk->step_ns : walk->tier->bucket_ns;
+
+	walk->from_ns = rollup_step_of(filter->from_ns + 1, unit_ns) * unit_ns;
+	walk->to_ns = filter->to_ns;
+	if (walk->to_ns == 0 || (walk->step_ns && walk->to_ns > last_ns))
+		walk->to_ns = last_ns;
+	walk->to_ns = (rollup_step_of(walk->to_ns, unit_ns) + 1) * unit_ns;
+}
+
+static int rolled_walk_all(struct rolled_walk *walk, rollup_fn *fn, void *arg, struct err *e)
+{
+	const int64_t chunk_ns = walk->tier->chunk_ns;
+	int64_t at = rollup_step_of(walk->from_ns + 1, chunk_ns) * chunk_ns;
+	int r = 0;
+
+	for (; r == 0 && at < walk->to_ns; at += chunk_ns) {
+		const int rc = rolled_chunk(walk, at);
+		if (rc != SQLITE_OK)
+			return sqlite_fail(e, walk->db->db, rc, "read", walk->db->path);
+		r = rolled_raw(walk, at, e);
+		if (r == 0)
+			r = rolled_flush(walk, at + chunk_ns, fn, arg);
+	}
+	if (r == 0)
+		r = rolled_flush(walk, INT64_MAX, fn, arg);
+	return r;
+}
+
+static void rolled_done(struct rolled_walk *walk)
+{
+	for (size_t i = 0; i < walk->n; i++)
+		rollup_sketch_done(&walk->v[i].sketch);
+	sqlite3_finalize(walk->rows);
+	map_free(walk->index);
+	arena_free(walk->arena);
+	free(walk->devices);
+	free(walk->raw);
+	free(walk->v);
+}
+
+int series_db_each_rollup(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	rw_cleanup(rolled_done) struct rolled_walk walk = {
+		.db = db, .filter = filter, .step_ns = step_ns};
+	rw_cleanup(freep) uint32_t *ids = NULL;
+	int64_t first_ns = INT64_MAX, last_ns = 0;
+
+	if (step_ns < 0 || (step_ns == 0 && filter->to_ns == 0))
+		return -EINVAL;
+	int r = history_range(history, &first_ns, &last_ns, e);
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return r;
+	walk.tier = rolled_tier_of(filter, step_ns, filter->from_ns < first_ns);
+	if (!walk.tier)
+		return history_rollup_samples(history, filter, step_ns, fn, arg, e);
+	r = history_match(history, filter, &ids, &walk.n_ids, e);
+	if (r < 0 || walk.n_ids == 0)
+		return r;
+	walk.ids = ids;
+	walk.index = map_new();
+	walk.arena = arena_new();
+	rolled_choose(&walk);
+	rolled_range(&walk, last_ns);
+	int rc = rolled_survey(&walk, first_ns);
+	if (rc == SQLITE_OK)
+		rc = sqlite_prepare(db->db, walk.tier->rows_sql, &walk.rows);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, db->db, rc, "read", db->path);
+	return rolled_walk_all(&walk, fn, arg, e);
+}

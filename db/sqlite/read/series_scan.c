@@ -1,0 +1,694 @@
+/* series_scan - all samples in order of time, for replay and query. A slice of time is read device
+ * by device (only what is asked for), sorted in memory, and handed out after its transaction has
+ * ended. The length of the slices follows the density of the data. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "db/series/series.h"
+#include "db/sqlite/read/blocks.h"
+#include "db/sqlite/read/series_db.h"
+#include "db/sqlite/read/series_ends.h"
+#include "db/sqlite/schema/flow_row.h"
+#include "db/sqlite/schema/sqlite_io.h"
+
+#define SLICE_FIRST_NS (60 * NS_PER_S)
+#define SLICE_FEW 50000 /* fewer samples than this: the next slice is twice as long */
+#define SLICE_MANY 400000 /* more: half as long */
+#define SLICE_MAX_NS (INT64_MAX / 4)
+
+enum scan_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
+
+struct scan {
+	struct series_db *db;
+	const struct history_filter *filter;
+	bool metrics[METRIC_COUNT]; /* wanted */
+	/* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
+	struct smap *aliases;
+	uint8_t *matches; /* enum scan_match, by entity */
+	uint32_t n_matches;
+	struct series_slice slice;
+	struct arena *scratch;
+};
+
+static size_t alias_key(char *buf, size_t size, const char *device, const char *port)
+{
+	int n = snprintf(buf, size, "%s%c%s", device, '\0', port);
+
+	if (n < 0)
+		return 0;
+	if ((size_t)n < size)
+		return (size_t)n;
+	return size - 1;
+}
+
+/* A port matches by its native name or by its alias. Aliases are few; they are read only when there
+ * is a pattern. */
+static int load_aliases(struct scan *scan)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	char key[512];
+	int rc = sqlite3_prepare_v2(scan->db->db,
+		"SELECT device, port, alias FROM port_attr WHERE alias<>'' ORDER BY t_ns", -1, &st,
+		NULL);
+
+	scan->aliases = smap_new();
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		size_t n = alias_key(key, sizeof(key), (const char *)sqlite3_column_text(st, 0),
+			(const char *)sqlite3_column_text(st, 1));
+		uint64_t matches =
+			str_glob(scan->filter->port, (const char *)sqlite3_column_text(st, 2));
+		smap_put(scan->aliases, key, n, matches);
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+static bool entity_matches(const struct scan *scan, const struct entity *entity)
+{
+	const struct history_filter *f = scan->filter;
+	char key[512];
+	uint64_t alias = 0;
+
+	if (!f)
+		return true;
+	if (f->priority != HISTORY_ANY_PRIORITY && entity->priority != f->priority)
+		return false;
+	if (!str_glob(f->device, entity->device))
+		return false;
+	if (!f->port || str_glob(f->port, entity->port))
+		return true;
+	smap_get(scan->aliases, key, alias_key(key, sizeof(key), entity->device, entity->port),
+		&alias);
+	return alias != 0;
+}
+
+static bool scan_takes(void *arg, uint32_t id)
+{
+	struct scan *scan = arg;
+
+	if (id >= scan->n_matches) {
+		const uint32_t n = id + id / 2 + 64;
+		scan->matches = rw_realloc(scan->matches, n);
+		memset(scan->matches + scan->n_matches, MATCH_UNKNOWN, n - scan->n_matches);
+		scan->n_matches = n;
+	}
+	if (scan->matches[id] == MATCH_UNKNOWN) {
+		const struct entity *entity = entity_get(scan->db->entities, id);
+		scan->matches[id] = MATCH_NO;
+		if (entity && entity_matches(scan, entity))
+			scan->matches[id] = MATCH_YES;
+	}
+	return scan->matches[id] == MATCH_YES;
+}
+
+/* ---- a slice ------------------------------------------------------------------- */
+
+/* Of a text metric: the texts of a file have numbers of their own. */
+static uint64_t scan_value(struct series_db *db, unsigned metric, uint64_t value)
+{
+	if (metric_info(metric)->type == TYPE_TEXT)
+		return series_text_of(db, (int64_t)value);
+	return value;
+}
+
+static void scan_add(struct scan *scan, unsigned metric, uint32_t id, const struct gathered *series)
+{
+	struct series_slice *slice = &scan->slice;
+
+	for (uint32_t i = 0; i < series->n; i++) {
+		rw_grow(slice->v, slice->n, slice->cap);
+		slice->v[slice->n++] = (struct sample){.t_ns = series->t_ns[i],
+			.entity = id,
+			.metric = (uint16_t)metric,
+			.value = scan_value(scan->db, metric, series->value[i]),
+			.flags = series->flags[i],
+			.source = series->source[i],
+			.window_ms = series->window_ms[i]};
+	}
+}
+
+/* One metric of the device at hand. */
+static int scan_metric(
+	struct scan *scan, unsigned metric, const int64_t *entities, size_t n_entities)
+{
+	const struct gather_want want = {
+		.metric = metric, .late = true, .entities = entities, .n_entities = n_entities};
+	struct gathered *series;
+	size_t n;
+
+	arena_reset(scan->scratch);
+	int rc = blocks_gather(scan->db->blocks, &want, scan->scratch, &series, &n);
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
+		uint32_t id;
+		rc = series_name_of(scan->db, series[i].entity, &id);
+		if (rc == SQLITE_OK && series_known(scan->db, id, scan->slice.from_ns) &&
+			scan_takes(scan, id))
+			scan_add(scan, metric, id, &series[i]);
+	}
+	return rc;
+}
+
+static int scan_device(struct scan *scan, uint32_t device, const int64_t *entities, size_t n)
+{
+	struct blocks *blocks = scan->db->blocks;
+	const int64_t file_id = scan->db->names[device].file_id;
+	bool has[METRIC_COUNT];
+	int rc = blocks_device(blocks, file_id, scan->slice.from_ns, scan->slice.to_ns);
+
+	if (rc == SQLITE_OK)
+		rc = blocks_metrics(blocks, file_id, has);
+	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
+		if (scan->metrics[m] && blocks_may_have(blocks, has, m))
+			rc = scan_metric(scan, m, entities, n);
+	return rc;
+}
+
+/* The names that are wanted, device by device. */
+struct chosen {
+	uint32_t device;
+	int64_t file_id;
+};
+
+static int chosen_order(const void *left, const void *right)
+{
+	const struct chosen *x = left, *y = right;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
+}
+
+/* Does the filter choose names? Else all series of all devices are read. */
+static bool scan_chooses(const struct scan *scan)
+{
+	const struct history_filter *filter = scan->filter;
+
+	return filter &&
+		(filter->device || filter->port || filter->priority != HISTORY_ANY_PRIORITY);
+}
+
+static int scan_chosen(struct scan *scan)
+{
+	const struct series_db *db = scan->db;
+	const uint32_t most = entities_count(db->entities);
+	rw_cleanup(freep) struct chosen *chosen = rw_calloc((size_t)most + 1, sizeof(*chosen));
+	rw_cleanup(freep) int64_t *ids = rw_calloc((size_t)most + 1, sizeof(*ids));
+	size_t n = 0;
+	int rc = SQLITE_OK;
+
+	for (uint32_t id = 1; id <= most; id++)
+		if (series_known(db, id, scan->slice.from_ns) && scan_takes(scan, id))
+			chosen[n++] = (struct chosen){
+				entity_device(db->entities, id), db->names[id].file_id};
+	if (n > 1)
+		qsort(chosen, n, sizeof(*chosen), chosen_order);
+	for (size_t i = 0, k; rc == SQLITE_OK && i < n; i += k) {
+		for (k = 0; i + k < n && chosen[i + k].device == chosen[i].device; k++)
+			ids[k] = chosen[i + k].file_id;
+		if (db->names[chosen[i].device].file_id)
+			rc = scan_device(scan, chosen[i].device, ids, k);
+	}
+	return rc;
+}
+
+static int scan_blocks(struct scan *scan)
+{
+	const struct series_db *db = scan->db;
+	int rc = blocks_begin(db->blocks);
+
+	if (rc == SQLITE_OK && scan_chooses(scan))
+		return scan_chosen(scan);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++)
+		if (id < db->n_names && db->names[id].file_id &&
+			entity_device(db->entities, id) == id)
+			rc = scan_device(scan, id, NULL, 0);
+	return rc;
+}
+
+/* One slice [from, to] into scan->slice. */
+static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
+{
+	struct series_slice *slice = &scan->slice;
+	const char *device = NULL;
+	int rc = series_begin_bare(scan->db);
+
+	if (scan->filter)
+		device = scan->filter->device;
+	if (rc == SQLITE_OK)
+		rc = series_names_filter(scan->db, from_ns, device, NULL);
+	slice->from_ns = from_ns;
+	slice->to_ns = to_ns;
+	slice->n = 0;
+	if (rc == SQLITE_OK)
+		rc = scan_blocks(scan);
+	if (rc == SQLITE_OK)
+		rc = scan->db->text_rc;
+	series_end(scan->db);
+	if (slice->n > 1)
+		qsort(slice->v, slice->n, sizeof(*slice->v), sample_order);
+	return rc;
+}
+
+/* ---- what is wanted ------------------------------------------------------------ */
+
+static void scan_init(struct scan *scan, struct series_db *db, const struct history_filter *filter)
+{
+	*scan = (struct scan){.db = db, .filter = filter};
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		scan->metrics[m] = !filter || filter->n_metrics == 0;
+	for (size_t i = 0; filter && i < filter->n_metrics; i++)
+		scan->metrics[filter->metrics[i]] = true;
+	scan->slice.metrics = scan->metrics;
+	scan->slice.takes = scan_takes;
+	scan->slice.arg = scan;
+	scan->scratch = arena_new();
+}
+
+static void scan_done(struct scan *scan)
+{
+	smap_free(scan->aliases);
+	free(scan->matches);
+	free(scan->slice.v);
+	arena_free(scan->scratch);
+}
+
+/* Did the entity ever have one of the metrics? @part: table series is asked for it alone. */
+static int scan_has_any(const struct scan *scan, uint32_t id, bool part, bool *ret)
+{
+	*ret = false;
+	if (part)
+		return series_entity_has(scan->db, id, scan->metrics, ret);
+	for (unsigned m = 0; !*ret && m < METRIC_COUNT; m++)
+		*ret = scan->metrics[m] && series_present(scan->db, id, m);
+	return SQLITE_OK;
+}
+
+struct matched {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+/* In a transaction: the names that the filter lets through. */
+static int scan_match(struct scan *scan, int64_t from_ns, struct matched *ret)
+{
+	struct series_db *db = scan->db;
+	bool part;
+	int rc = series_names_filter(db, from_ns, scan->filter->device, &part);
+
+	if (rc == SQLITE_OK && !part)
+		rc = series_present_load(db, from_ns);
+	if (rc == SQLITE_OK && scan->filter->port)
+		rc = load_aliases(scan);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++) {
+		bool has = false;
+		if (series_known(db, id, from_ns) && scan_takes(scan, id))
+			rc = scan_has_any(scan, id, part, &has);
+		if (!has)
+			continue;
+		rw_grow(ret->v, ret->n, ret->cap);
+		ret->v[ret->n++] = id;
+	}
+	return rc;
+}
+
+int series_db_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
+	size_t *ret_n, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	struct scan scan;
+	struct matched matched = {0};
+	const int64_t from_ns = filter->from_ns ? filter->from_ns : INT64_MIN;
+	int r = 0, rc = series_begin_bare(db);
+
+	scan_init(&scan, db, filter);
+	if (rc == SQLITE_OK)
+		rc = scan_match(&scan, from_ns, &matched);
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
+	series_end(db);
+	scan_done(&scan);
+	if (r < 0) {
+		free(matched.v);
+		return r;
+	}
+	*ret = matched.v;
+	*ret_n = matched.n;
+	return 0;
+}
+
+/* ---- slice by slice -------------------------------------------------------------- */
+
+/* The length of the next slice, by how many samples the last one had. */
+static int64_t next_slice(int64_t slice_ns, size_t n)
+{
+	if (n < SLICE_FEW && slice_ns < SLICE_MAX_NS)
+		return slice_ns * 2;
+	if (n > SLICE_MANY && slice_ns > 1)
+		return slice_ns / 2;
+	return slice_ns;
+}
+
+/* Slice by slice over [@first_ns, @last_ns]; @ret_stop: what @fn returned. */
+static int scan_slices(struct scan *scan, int64_t first_ns, int64_t last_ns, sample_fn *fn,
+	void *arg, int *ret_stop)
+{
+	int64_t slice_ns = SLICE_FIRST_NS;
+
+	*ret_stop = 0;
+	while (first_ns <= last_ns) {
+		int64_t end_ns = last_ns;
+		if (last_ns - first_ns > slice_ns - 1)
+			end_ns = first_ns + slice_ns - 1;
+		int rc = read_slice(scan, first_ns, end_ns);
+		if (rc != SQLITE_OK)
+			return rc;
+		for (size_t i = 0; i < scan->slice.n; i++) {
+			*ret_stop = fn(arg, &scan->slice.v[i]);
+			if (*ret_stop != 0)
+				return SQLITE_OK;
+		}
+		if (end_ns == last_ns)
+			break;
+		first_ns = end_ns + 1;
+		slice_ns = next_slice(slice_ns, scan->slice.n);
+	}
+	return SQLITE_OK;
+}
+
+int series_db_each_sample(struct history *history, const struct history_filter *filter,
+	sample_fn *fn, void *arg, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	struct scan scan;
+	int64_t first_ns, last_ns;
+	int rc = SQLITE_OK, r = series_whole_range(db, &first_ns, &last_ns, e);
+
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return r;
+	if (filter && filter->from_ns > first_ns)
+		first_ns = filter->from_ns;
+	if (filter && filter->to_ns != 0 && filter->to_ns < last_ns)
+		last_ns = filter->to_ns;
+	scan_init(&scan, db, filter);
+	if (filter && filter->port)
+		rc = load_aliases(&scan);
+	if (rc == SQLITE_OK)
+		rc = scan_slices(&scan, first_ns, last_ns, fn, arg, &r);
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
+	scan_done(&scan);
+	return r;
+}
+
+int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
+	void *arg, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	rw_cleanup(str_done) struct str sql = {0};
+	struct flow_sample flow;
+	int r = 0, rc = SQLITE_OK;
+
+	if (to_ns == 0)
+		to_ns = INT64_MAX;
+	flow_row_select(&sql);
+	str_add(&sql,
+		" WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, from_ns, total DESC, "
+		"octets DESC, id");
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
+	sqlite3_bind_int64(st, 1, from_ns);
+	sqlite3_bind_int64(st, 2, to_ns);
+	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint32_t entity;
+		rc = series_name_of(db, sqlite3_column_int64(st, 0), &entity);
+		if (rc != SQLITE_OK || entity == ENTITY_NONE)
+			continue;
+		flow_row_read(st, entity, &flow);
+		r = fn(arg, &flow);
+	}
+	if (rc == SQLITE_OK || rc == SQLITE_DONE)
+		return r;
+	return sqlite_fail(e, db->db, rc, "read", db->path);
+}
+
+/* series_fill - windows from SQLite. Per device and metric, the blocks and tail rows of the range,
+ * and of each series the newest sample at or before its start, however far back (blocks.c).
+ * Values that came too late are left out. */
+
+struct filler {
+	struct series_db *db;
+	const struct window_spec *spec;
+	int64_t from_ns, to_ns;
+	struct series_list list;
+	/* the wanted entities, where only some are: by device and number in the file */
+	struct wanted {
+		uint32_t device;
+		int64_t file_id;
+	} * wanted;
+	size_t n_wanted;
+	int64_t *file_ids; /* of one device */
+};
+
+/* ---- who is wanted ---------------------------------------------------------- */
+
+static int wanted_order(const void *left, const void *right)
+{
+	const struct wanted *x = left, *y = right;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
+}
+
+static void filler_choose(struct filler *filler)
+{
+	const struct window_spec *spec = filler->spec;
+
+	filler->wanted = rw_calloc(spec->n_entities + 1, sizeof(*filler->wanted));
+	filler->file_ids = rw_calloc(spec->n_entities + 1, sizeof(*filler->file_ids));
+	for (size_t i = 0; i < spec->n_entities; i++) {
+		const uint32_t id = spec->entities[i];
+		if (!series_known(filler->db, id, filler->from_ns))
+			continue;
+		filler->wanted[filler->n_wanted++] =
+			(struct wanted){.device = entity_device(filler->db->entities, id),
+				.file_id = filler->db->names[id].file_id};
+	}
+	if (filler->n_wanted > 1)
+		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
+}
+
+static bool filler_knows(void *arg, int64_t file_id)
+{
+	const struct filler *filler = arg;
+	uint64_t id;
+
+	return map_get(filler->db->ids, (uint64_t)file_id, &id) &&
+		series_known(filler->db, (uint32_t)id, filler->from_ns);
+}
+
+/* ---- samples ------------------------------------------------------------------ */
+
+/* The texts of a file have numbers of their own. */
+static const uint64_t *filler_texts(struct filler *filler, const struct gathered *series)
+{
+	uint64_t *ids = arena_array(filler->list.arena, uint64_t, series->n);
+
+	for (uint32_t i = 0; i < series->n; i++)
+		ids[i] = series_text_of(filler->db, (int64_t)series->value[i]);
+	return ids;
+}
+
+static int filler_take(struct filler *filler, unsigned metric, const struct gathered *series)
+{
+	uint32_t id;
+	int rc = series_name_of(filler->db, series->entity, &id);
+
+	if (rc != SQLITE_OK || !series_known(filler->db, id, filler->from_ns))
+		return rc;
+	struct series_list *list = &filler->list;
+	rw_grow(list->v, list->n, list->cap);
+	struct series *to = &list->v[list->n++];
+	*to = (struct series){.entity = id,
+		.metric = (uint16_t)metric,
+		.n = series->n,
+		.t_ns = series->t_ns,
+		.value = series->value,
+		.flags = series->flags,
+		.window_ms = series->window_ms};
+	if (metric_info(metric)->type == TYPE_TEXT)
+		to->value = filler_texts(filler, series);
+	return SQLITE_OK;
+}
+
+static int fill_device(
+	struct filler *filler, uint32_t device, const int64_t *entities, size_t n_entities)
+{
+	struct blocks *blocks = filler->db->blocks;
+	struct gathered *series;
+	size_t n;
+	/* the window does not begin at its first instant but after it */
+	int rc = blocks_device(
+		blocks, filler->db->names[device].file_id, filler->from_ns + 1, filler->to_ns);
+
+	for (size_t i = 0; rc == SQLITE_OK && i < filler->spec->n_metrics; i++) {
+		const struct gather_want want = {.metric = filler->spec->metrics[i],
+			.anchors = true,
+			.entities = entities,
+			.n_entities = n_entities,
+			.known = filler_knows,
+			.arg = filler};
+		rc = blocks_gather(blocks, &want, filler->list.arena, &series, &n);
+		for (size_t k = 0; rc == SQLITE_OK && k < n; k++)
+			rc = filler_take(filler, want.metric, &series[k]);
+	}
+	return rc;
+}
+
+/* A device that is gone may have had ports at the time. */
+static bool is_device(const struct series_db *db, uint32_t id)
+{
+	return id < db->n_names && db->names[id].file_id != 0 &&
+		entity_device(db->entities, id) == id;
+}
+
+static int fill_all(struct filler *filler)
+{
+	int rc = SQLITE_OK;
+
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++)
+		if (is_device(filler->db, id))
+			rc = fill_device(filler, id, NULL, 0);
+	return rc;
+}
+
+static int fill_some(struct filler *filler)
+{
+	int rc = SQLITE_OK;
+
+	filler_choose(filler);
+	for (size_t i = 0, n; rc == SQLITE_OK && i < filler->n_wanted; i += n) {
+		const uint32_t device = filler->wanted[i].device;
+		for (n = 0; i + n < filler->n_wanted; n++) {
+			if (filler->wanted[i + n].device != device)
+				break;
+			filler->file_ids[n] = filler->wanted[i + n].file_id;
+		}
+		if (is_device(filler->db, device))
+			rc = fill_device(filler, device, filler->file_ids, n);
+	}
+	return rc;
+}
+
+static int fill_series(struct filler *filler)
+{
+	int rc = blocks_begin(filler->db->blocks);
+	if (rc != SQLITE_OK || filler->from_ns == INT64_MAX)
+		return rc;
+	if (filler->spec->n_entities > 0)
+		return fill_some(filler);
+	return fill_all(filler);
+}
+
+/* ---- flows --------------------------------------------------------------------- */
+
+static int fill_flows(struct filler *filler, struct window *window)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	rw_cleanup(str_done) struct str sql = {0};
+	struct flow_sample *v = NULL;
+	size_t n = 0, cap = 0;
+
+	flow_row_select(&sql);
+	str_add(&sql, " WHERE to_ns>?1 AND to_ns<=?2");
+	int rc = sqlite3_prepare_v2(filler->db->db, sql.s, (int)sql.n, &st, NULL);
+	sqlite3_bind_int64(st, 1, filler->from_ns);
+	sqlite3_bind_int64(st, 2, filler->to_ns);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint32_t entity;
+		rc = series_name_of(filler->db, sqlite3_column_int64(st, 0), &entity);
+		if (rc != SQLITE_OK || entity == ENTITY_NONE)
+			continue;
+		rw_grow(v, n, cap);
+		flow_row_read(st, entity, &v[n++]);
+	}
+	if (rc == SQLITE_DONE && n > 0) {
+		struct flow_sample *kept = arena_array(filler->list.arena, struct flow_sample, n);
+		memcpy(kept, v, n * sizeof(*v));
+		window_give_flows(window, kept, n);
+	}
+	free(v);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+/* ---- the window ------------------------------------------------------------------ */
+
+/* By (metric, entity). They come device by device: sorted by metric in one pass, and each metric's
+ * stretch is mostly in order then. */
+static void filler_sort(struct filler *filler, struct series *to)
+{
+	const struct series_list *list = &filler->list;
+	size_t at[METRIC_COUNT + 1] = {0};
+
+	for (size_t i = 0; i < list->n; i++)
+		at[list->v[i].metric + 1]++;
+	for (size_t m = 0; m < METRIC_COUNT; m++)
+		at[m + 1] += at[m];
+	for (size_t i = 0; i < list->n; i++)
+		to[at[list->v[i].metric]++] = list->v[i];
+	for (size_t m = 0, first = 0; m < METRIC_COUNT; first = at[m++]) {
+		bool sorted = true;
+		for (size_t i = first + 1; i < at[m]; i++)
+			sorted &= to[i - 1].entity < to[i].entity;
+		if (!sorted)
+			qsort(to + first, at[m] - first, sizeof(*to), series_order);
+	}
+}
+
+int series_db_window(struct history *history, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
+	struct filler filler = {
+		.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns, .list = {.arena = a}};
+	int r = 0, rc = series_begin_bare(db);
+
+	if (rc == SQLITE_OK && spec->n_entities > 0)
+		rc = series_names_some(db, from_ns, spec->entities, spec->n_entities);
+	else if (rc == SQLITE_OK)
+		rc = series_names_load(db, from_ns);
+	if (rc == SQLITE_OK)
+		rc = fill_series(&filler);
+	if (rc == SQLITE_OK && spec->flows)
+		rc = fill_flows(&filler, &window);
+	if (rc == SQLITE_OK)
+		rc = db->text_rc;
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
+	series_end(db);
+	if (r == 0) {
+		struct series *kept = arena_array(a, struct series, filler.list.n);
+		filler_sort(&filler, kept);
+		window.series = kept;
+		window.n_series = filler.list.n;
+		*ret = window;
+	}
+	free(filler.list.v);
+	free(filler.wanted);
+	free(filler.file_ids);
+	return r;
+}

@@ -1,0 +1,148 @@
+/* flow_rows: what one interval of a capture leaves in history. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "collectors/packet/capture/capture_analysis.h"
+#include "tests/unit/collectors/packet/packets.h"
+
+static const struct flow_rows_of interval = {
+	.from_ns = 0, .to_ns = NS_PER_S, .entity = 3, .dir = FLOW_DIR_OUT};
+
+static void rows_add(struct capture_analysis *analysis, const struct frame_spec *spec, int64_t t_ns)
+{
+	struct built built;
+	struct roce_packet packet;
+	frame_build(spec, &built);
+	roce_parse(LINK_ETHERNET, built.b, built.n, built.n, 0, &packet);
+	assert_int_equal(packet.kind, PACKET_ROCE);
+	capture_analysis_packet(analysis, &packet, NULL, t_ns);
+}
+
+static void rows_begin(struct capture_analysis *analysis)
+{
+	const struct analysis_options options = {.flow_limit = 1000, .sampling = 1, .seed = 7};
+	capture_analysis_init(analysis, &options);
+}
+
+/* Data is counted apart from answers, and by interval. */
+static void data_is_told_from_answers(void **state)
+{
+	struct capture_analysis analysis;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	rows_begin(&analysis);
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 20; i++) {
+			struct frame_spec data = spec_write_only(7, i + (uint32_t)round * 20, 1000);
+			data.tos = i < 5 ? 0 : 2; /* 15 of 20 are ECT */
+			rows_add(&analysis, &data, round * NS_PER_S + i * 1000);
+			struct frame_spec ack = {.opcode = 0x11, .qp = 9, .psn = i};
+			ack.src_port = 50001;
+			rows_add(&analysis, &ack, round * NS_PER_S + i * 1000 + 300);
+		}
+		const size_t n = flow_rows(&analysis, &interval, rows);
+		assert_int_equal(n, 3);
+		assert_true(rows[0].total);
+		assert_int_equal(rows[0].packets, 40);
+		assert_int_equal(rows[0].data_packets, 20);
+		assert_int_equal(rows[0].data_ect, 15);
+		assert_int_equal(rows[0].spray_octets, 0);
+		assert_int_equal(rows[1].data_packets, 20); /* the larger one */
+		assert_int_equal(rows[2].data_packets, 0);
+		capture_analysis_next(&analysis);
+	}
+	capture_analysis_end(&analysis);
+}
+
+/* One queue pair over sixteen source ports, packet by packet, beside one that keeps its own. */
+static void spraying_is_counted(void **state)
+{
+	struct capture_analysis analysis;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	uint64_t sprayed = 0;
+	rows_begin(&analysis);
+	for (uint32_t i = 0; i < 160; i++) {
+		struct frame_spec spec = spec_write_only(i % 2 ? 7 : 8, i / 2, 1000);
+		struct built built;
+		spec.src_port = (uint16_t)(i % 2 ? 50000 + i / 2 % 16 : 40000);
+		frame_build(&spec, &built);
+		if (i % 2)
+			sprayed += built.n;
+		rows_add(&analysis, &spec, i * 1000);
+	}
+	flow_rows(&analysis, &interval, rows);
+	assert_int_equal(rows[0].spray_octets, sprayed);
+	capture_analysis_next(&analysis);
+	flow_rows(&analysis, &interval, rows);
+	assert_int_equal(rows[0].spray_octets, 0);
+	capture_analysis_end(&analysis);
+}
+
+static void what_the_capture_lost_stands_in_the_totals(void **state)
+{
+	struct capture_analysis analysis;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	struct flow_rows_of of = interval;
+	rows_begin(&analysis);
+	of.capture_lost = 12;
+	assert_int_equal(flow_rows(&analysis, &of, rows), 1);
+	assert_int_equal(rows[0].capture_lost, 12);
+	assert_int_equal(rows[0].packets, 0);
+	capture_analysis_end(&analysis);
+}
+
+static const struct flow_sample *host_row(const struct flow_sample *rows, size_t n, uint8_t last)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].host && rows[i].key.src[3] == last)
+			return &rows[i];
+	return NULL;
+}
+
+/* 10.0.0.1 sends, its data is marked, and 10.0.0.2 answers with CNPs: in each interval anew. */
+static void hosts_have_their_part(void **state)
+{
+	struct capture_analysis analysis;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	struct flow_rows_of of = interval;
+	rows_begin(&analysis);
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 100; i++) {
+			struct frame_spec data =
+				spec_write_only(7, i + (uint32_t)round * 100, 1000);
+			data.tos = i % 10 ? 2 : 3;
+			rows_add(&analysis, &data, round * NS_PER_S + i * 1000000);
+			struct frame_spec cnp = {
+				.opcode = 0x81, .src = 0x0a000002, .dst = 0x0a000001, .qp = 9};
+			if (i % 20 == 0)
+				rows_add(&analysis, &cnp, round * NS_PER_S + i * 1000000 + 20000);
+		}
+		of.capture_lost = (uint64_t)round;
+		const size_t n = flow_rows(&analysis, &of, rows);
+		const struct flow_sample *sender = host_row(rows, n, 1),
+					 *receiver = host_row(rows, n, 2);
+		assert_non_null(sender);
+		assert_non_null(receiver);
+		assert_int_equal(sender->ce, 10);
+		assert_int_equal(sender->reaction.cnp, 5);
+		assert_int_equal(receiver->answer.ce, 10);
+		assert_int_equal(receiver->answer.cnp, 5);
+		if (round) /* the capture itself lost packets: rates are not kept */
+			assert_int_equal(sender->reaction.all.n + sender->reaction.left_out, 0);
+		capture_analysis_next(&analysis);
+	}
+	capture_analysis_end(&analysis);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(data_is_told_from_answers),
+		cmocka_unit_test(spraying_is_counted), cmocka_unit_test(hosts_have_their_part),
+		cmocka_unit_test(what_the_capture_lost_stands_in_the_totals)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
