@@ -7,6 +7,7 @@ import os
 import time
 
 SPARE = 3
+HANG_S = 900  # a program, or an answer, that has not come by then never comes; nothing is judged by it
 
 
 def stretched(seconds):

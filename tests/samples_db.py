@@ -3,6 +3,7 @@ not every Python may load one. Texts, numbers and None come as they are."""
 import json
 import os
 import subprocess
+from patience import HANG_S  # noqa: E402
 
 
 def extension_of(program):
@@ -10,7 +11,7 @@ def extension_of(program):
     return os.path.join(os.path.dirname(os.path.abspath(program)), "rocewatch_sqlite")
 
 
-def rows(program, path, statement, timeout=120):
+def rows(program, path, statement, timeout=HANG_S):
     """[tuple, ...]; OSError when the statement fails (a database that is not made yet, for one)."""
     p = subprocess.run(["sqlite3", "-readonly", "-json", "-cmd", ".timeout 10000", "-cmd", ".load " + extension_of(program), str(path), statement],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)

@@ -25,20 +25,21 @@ there. Exit 77 without root."""
 import glob, json, os, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
 from pages import Page, pages
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S, Limit  # noqa: E402
 
 CONFIG, DATABASE = "/etc/rocewatch/rocewatch.yaml", "/var/lib/rocewatch/rocewatch.db"
 LISTENER = 'http: { listen: "127.0.0.1:9421" }\n'
 RECEIVERS = "alerts: { mail: { to: [noc@example.org], command: [/bin/true] } }\n"
 OTHERS = "text json jsonl sql ini nginx c js python xml eos nxos sonic cumulus junos srlinux csv promql http diff dockerfile".split()
 INSIDE = "ROCEWATCH_DOCS_NAMESPACE"
-DEADLINE_S = 300  # of one page; nothing is judged by time, this ends what hangs
-SETTLED_S = 240  # until a live lab's fault is found
+SETTLED_S = 80  # until a live lab's fault is found
 
 # What a page's script begins with. Its lines have the numbers of the page's lines, so that the shell's own messages name the page.
 BEGIN = r"""set -euo pipefail
 trap 'echo "$0:$LINENO: exit $?: $BASH_COMMAND" >&2' ERR
 expect() { case " $1 " in *" $2 "*) return ;; esac; echo "$0:$3: exit $2, expected $1" >&2; exit 1; }
-waits() { local n=0; until eval "$1" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 600 ] || { echo "$0:$2: never: $1" >&2; exit 1; }; sleep 0.2; done; }
+waits() { local n=0; until eval "$1" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 3000 ] || { echo "$0:$2: never: $1" >&2; exit 1; }; sleep 0.2; done; }
 curl() { command curl --fail "$@"; }
 BACKGROUND=()
 background() { eval "$1" & BACKGROUND+=("$! $2 $1"); }
@@ -74,7 +75,7 @@ class World:
             child.wait()
 
     def run(self, *words):
-        done = subprocess.run(["rocewatch", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S)
+        done = subprocess.run(["rocewatch", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         if done.returncode:
             raise NotMade("rocewatch %s: exit %d: %s" % (" ".join(words), done.returncode, done.stderr))
         return done.stdout
@@ -113,10 +114,10 @@ class World:
 
     @staticmethod
     def until(what, holds):
-        end = time.monotonic() + SETTLED_S
+        limit = Limit(SETTLED_S)
         while not holds():
-            if time.monotonic() > end:
-                raise NotMade("%s: not after %d s" % (what, SETTLED_S))
+            if limit.over():
+                raise NotMade("%s: not after %s" % (what, limit))
             time.sleep(0.3)
 
 
@@ -222,9 +223,9 @@ def run_page(page, world, folder):
         shell = subprocess.Popen(["bash", "-c", '. "$1"; . "$0"; ended', path, begin],
                                  cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=f, stderr=f, start_new_session=True)
         try:
-            code = shell.wait(DEADLINE_S)
+            code = shell.wait(HANG_S)
         except subprocess.TimeoutExpired:
-            code = "none after %d s" % DEADLINE_S
+            code = "none after %d s" % HANG_S
     try:
         os.killpg(shell.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -247,7 +248,7 @@ class Help:
 
     def text(self, *words):
         if words not in self.texts:
-            done = subprocess.run(["rocewatch", *words, "--help"], capture_output=True, text=True, timeout=60)
+            done = subprocess.run(["rocewatch", *words, "--help"], capture_output=True, text=True, timeout=HANG_S)
             self.texts[words] = done.stdout if done.returncode == 0 else ""
         return self.texts[words]
 
@@ -327,7 +328,7 @@ def yaml_faults(page, folder):
         config = os.path.join(folder, "block.yaml")
         with open(config, "w") as f:
             f.write(text)
-        done = subprocess.run(["rocewatch", "config", "check", config], capture_output=True, text=True, timeout=60, cwd=folder, env=dict(os.environ, COMMUNITY="0123456789"))
+        done = subprocess.run(["rocewatch", "config", "check", config], capture_output=True, text=True, timeout=HANG_S, cwd=folder, env=dict(os.environ, COMMUNITY="0123456789"))
         # A part of a configuration names devices that stand elsewhere; every other warning is a fault of the page.
         warned = [line for line in done.stderr.split("\n") if "warning" in line and not re.search("no device has a name like|no agent asks", line)]
         if done.returncode or warned:

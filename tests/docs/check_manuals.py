@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 SHARE = BUILD + "/share"
@@ -19,7 +21,7 @@ def say(text):
 
 
 def run(words, **more):
-    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more)
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, **more)
 
 
 # ---- pages ------------------------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ the page shows. Where rocewatch's SQLite extension was built and the sqlite3 she
 are held on the same cases: 'db export --format csv' writes every sample, and 'query' adds up to what SQL adds up to. --update writes the
 tables into the page: read the difference."""
 import csv, glob, io, os, re, shutil, subprocess, sys, tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BLOCK = re.compile(r"<!-- case: (.*?) -->\n```sql\n(.*?)```\n```text\n(.*?)```\n", re.S)
 LENGTH = {"ecmp-fields --packets": "270s", "telemetry-gap": "10m"}
@@ -16,7 +18,7 @@ class Cases:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
 
     def run(self, *words, code=0):
-        p = subprocess.run([self.binary, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, env=self.env)
+        p = subprocess.run([self.binary, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=self.env)
         if p.returncode != code:
             sys.exit("rocewatch %s: exit %d\n%s" % (" ".join(words), p.returncode, p.stderr))
         return p.stdout
@@ -65,7 +67,7 @@ def close(mine, shell):
 
 def shell_agrees(extension, db, statement, expected):
     p = subprocess.run(["sqlite3", "-readonly", "-csv", "-header", "-cmd", ".load " + extension, db, statement], stdin=subprocess.DEVNULL,
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=HANG_S)
     if p.returncode != 0:
         return p.stderr
     rows = [list(csv.reader(io.StringIO(text))) for text in (expected, p.stdout)]

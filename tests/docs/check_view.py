@@ -5,7 +5,7 @@ every row must have been asked for something. 77 where no SNMP agent can be star
 import os, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 
 build, root, face = sys.argv[1:]
 PATIENCE_S = 60
@@ -104,7 +104,7 @@ def main(folder):
         for child in (agent, lab):
             if child and child.poll() is None:
                 child.send_signal(signal.SIGTERM)
-                child.wait(30)
+                child.wait(HANG_S)
 
 
 work = tempfile.mkdtemp()

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BUILD, SOURCE, CASES = (os.path.abspath(p) for p in sys.argv[1:4])  # CASES: the inputs of golden cases
 ONLY = sys.argv[4] if len(sys.argv) > 4 else ""
@@ -23,7 +25,7 @@ def say(text):
 
 
 def run(words, **more):
-    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **more)
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, **more)
 
 
 def name_of(row):
@@ -197,7 +199,7 @@ def check_mistakes(environment):
 def parse(lines):
     """What the command line makes of each list of words, without running it: exit codes."""
     text = "".join("\t".join(["rocewatch"] + words) + "\n" for words in lines)
-    done = subprocess.run([MANUAL, "parse"], input=text, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([MANUAL, "parse"], input=text, capture_output=True, text=True, timeout=HANG_S)
     return [int(line) for line in done.stdout.split("\n") if line.isdigit()], done.stderr
 
 

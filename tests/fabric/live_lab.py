@@ -3,7 +3,7 @@ child and ended by its own id, whatever happens."""
 import csv, datetime, io, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from patience import SPARE, Limit, stretched  # noqa: E402
+from patience import HANG_S, SPARE, Limit, stretched  # noqa: E402
 
 SKIP = 77
 
@@ -109,7 +109,7 @@ class Live:
             return f.read()
 
     def refused(self):
-        p = subprocess.run(self.argv(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        p = subprocess.run(self.argv(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         check(p.returncode == 1, "exit %d, expected 1" % p.returncode)
         return p.stderr
 
@@ -132,7 +132,7 @@ class Live:
                 p.wait()
 
     def run(self, argv, code):
-        p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         check(p.returncode == code, "%s: exit %d, expected %d: %s" % (" ".join(argv[1:]), p.returncode, code, p.stderr[:500]))
         return p.stdout
 

@@ -5,6 +5,7 @@ import os, re, signal, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Live, check, main, snmpds, wait_for
+from patience import HANG_S  # noqa: E402
 
 CELL, POOL = 208, 32000000
 ROUNDED = {  # what SNMP carries in other units
@@ -89,7 +90,7 @@ def ends(labs):
     for lab, how in zip(labs, (signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)):
         lab.lab_process.send_signal(how)
     for lab in labs:
-        rc = lab.lab_process.wait(10)
+        rc = lab.lab_process.wait(HANG_S)
         check(rc in (0, -signal.SIGKILL), "%s: the lab ended with %d" % (lab.face, rc))
         wait_for("%s: its snmpds are gone" % lab.face, lambda: not snmpds(lab.dir), 10)
 

@@ -8,6 +8,8 @@ import email, email.header, email.policy, hashlib, hmac, http.server, json, os, 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Live, check, main, wait_for
 from ports import free_port
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 SECRET = "a secret of the test"
 RETRY_S = 2
@@ -139,7 +141,7 @@ receivers:
 
     def get(self, path):
         try:
-            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open("http://127.0.0.1:%d/api/v2/%s" % (self.port, path), timeout=10) as r:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open("http://127.0.0.1:%d/api/v2/%s" % (self.port, path), timeout=HANG_S) as r:
                 return json.load(r)
         except OSError:
             return None

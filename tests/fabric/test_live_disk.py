@@ -5,6 +5,7 @@ import json, os, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Failed, Live, check, sanitizer, wait_for
+from patience import HANG_S  # noqa: E402
 
 
 class Disk:
@@ -38,7 +39,7 @@ def end(lab, what):
     lab.agent_process.send_signal(signal.SIGTERM)
     began = time.monotonic()
     try:
-        lab.agent_process.wait(60)
+        lab.agent_process.wait(HANG_S)
     except subprocess.TimeoutExpired:
         raise Failed("%s: SIGTERM does not end the agent: %s" % (what, log(lab)[-600:]))
     print("%s: ended %.1f s after SIGTERM" % (what, time.monotonic() - began))

@@ -6,6 +6,8 @@ import ctypes, json, os, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Failed, Live, check, wait_for
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 CLONE_NEWNS, MS_PRIVATE, MS_REC = 0x20000, 1 << 18, 1 << 14
 DISK_MB = 12
@@ -52,13 +54,13 @@ def agent(lab):
 
 
 def ask(lab, *words):
-    p = subprocess.run([lab.shipped, "-c", lab.config, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    p = subprocess.run([lab.shipped, "-c", lab.config, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
     return p.stdout + p.stderr
 
 
 def number(lab, statement):
     p = subprocess.run([lab.shipped, "-c", lab.config, "query", "sql", statement, "--format", "csv"], stdin=subprocess.DEVNULL,
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=HANG_S)
     lines = p.stdout.split("\n")
     return int(lines[1]) if p.returncode == 0 and len(lines) > 1 and lines[1] else 0
 
@@ -113,7 +115,7 @@ def test_full_later(lab, disk):
 def test_stopped_reader(lab):
     """A log whose reader stopped does not stop the agent."""
     lab.agent_process.terminate()
-    lab.agent_process.wait(60)
+    lab.agent_process.wait(HANG_S)
     r, w = os.pipe()
     lab.agent_process = subprocess.Popen([lab.binary, "-c", lab.config, "-vv", "agent"], stdin=subprocess.DEVNULL, stdout=w, stderr=w)
     os.close(w)
@@ -123,7 +125,7 @@ def test_stopped_reader(lab):
         start_ns = time.time_ns()
         wait_for("polls although nobody reads the log", lambda: number(lab, LEAST % ("AND t_ns > %d" % (start_ns + 5 * 10**9))) >= 5, 120)
         lab.agent_process.terminate()
-        lab.agent_process.wait(60)
+        lab.agent_process.wait(HANG_S)
     finally:
         os.close(r)
 

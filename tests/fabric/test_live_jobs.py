@@ -5,6 +5,8 @@ import json, os, re, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Live, check, main, wait_for
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 
 def squeue(name, number, hosts):
@@ -43,7 +45,7 @@ class Scheduled(Live):
     @staticmethod
     def run_any(argv):
         import subprocess
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
 
 
 def named(lab, name):

@@ -5,6 +5,7 @@ import os, signal, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Failed, Live, check, main, wait_for
+from patience import HANG_S  # noqa: E402
 
 CAPTURE = "capture:\n  - { name: mirror, interface: lo, interval: 1s }\n  - { name: samples, listen: \"127.0.0.1:0\", interval: 1s }\n"
 
@@ -88,7 +89,7 @@ def test(build, work):
         check(polls >= 0.5 * span_s, "a switch was polled %d times in %.0f s" % (polls, span_s))
         check(not lab.incidents(), "incidents: %s" % lab.incidents())
         agent.send_signal(signal.SIGTERM)
-        agent.wait(60)
+        agent.wait(HANG_S)
         check(not any(os.path.exists("/proc/%d" % pid) for pid in parsers), "a process outlived the agent")
         # the agent is killed: nobody stays
         lab.agent()

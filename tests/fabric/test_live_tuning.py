@@ -5,6 +5,8 @@ import json, math, os, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Failed, Live, check, main, wait_for
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 FACE = "sonic-gnmi"
 AT = "2s"
@@ -39,7 +41,7 @@ class Tuned(Live):
 
 
 def proposed(lab):
-    p = subprocess.run([lab.shipped, "-c", lab.config, "tune", "review", "--since", "60s", "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    p = subprocess.run([lab.shipped, "-c", lab.config, "tune", "review", "--since", "60s", "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
     check(p.returncode == 0, "review: %s" % p.stderr)
     document = json.loads(p.stdout)
     check(document["reason"] is None or (not document["sheets"] and "less than one window" in document["reason"]), "reason: %s" % document["reason"])

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 ROCEWATCH, LAB = sys.argv[1], sys.argv[2]
 
@@ -23,7 +25,7 @@ ROWS = [
 
 
 def run(*words):
-    done = subprocess.run([ROCEWATCH, *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([ROCEWATCH, *words], capture_output=True, text=True, timeout=HANG_S)
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)}: exit {done.returncode}: {done.stderr}")
     return done.stdout
@@ -83,7 +85,7 @@ def check_price(what, db, incident):
 def check_row(work, scenario, face, truth, origin, profile, command):
     what = f"{scenario}, {face}"
     case, db = os.path.join(work, "case"), os.path.join(work, "out.db")
-    subprocess.run([LAB, "record", scenario, "--out", case, "--face", face, "--for", "12m"], check=True, capture_output=True, timeout=120)
+    subprocess.run([LAB, "record", scenario, "--out", case, "--face", face, "--for", "12m"], check=True, capture_output=True, timeout=HANG_S)
     fabric = os.path.join(case, "fabric.yaml")
     with open(fabric) as f:
         text = f.read()
@@ -116,7 +118,7 @@ def check_row(work, scenario, face, truth, origin, profile, command):
 def check_many(work, scenario):
     """A fault of settings has no single culprit: the tree shows where pause begins, and why it accuses nobody."""
     case, db = os.path.join(work, "case"), os.path.join(work, "out.db")
-    subprocess.run([LAB, "record", scenario, "--out", case, "--for", "12m"], check=True, capture_output=True, timeout=120)
+    subprocess.run([LAB, "record", scenario, "--out", case, "--for", "12m"], check=True, capture_output=True, timeout=HANG_S)
     run("replay", "--from", case, "--format", "json", "--db", db)
     incident = document(db, "incident", "list", "--cause", "ecn_late")["incidents"][0]
     check(f"{scenario}: not about many devices", incident["subject"]["device"] is None, incident["subject"])

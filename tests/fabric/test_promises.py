@@ -4,6 +4,8 @@ an information hides no loss; what was just written is read; a tree of pause say
 is a mistake.
 Usage: test_promises.py ROCEWATCH"""
 import json, os, re, subprocess, sys, tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 ROCEWATCH = sys.argv[1]
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
@@ -15,7 +17,7 @@ def expect(ok, text):
 
 
 def run(*argv, code=0):
-    p = subprocess.run([ROCEWATCH, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=ENV)
+    p = subprocess.run([ROCEWATCH, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=ENV)
     expect(p.returncode == code, "%s: exit %d\n%s%s" % (" ".join(argv), p.returncode, p.stdout[-500:], p.stderr[-500:]))
     return p.stdout + p.stderr
 

@@ -2,6 +2,8 @@
 """test_tuning_story.py ROCEWATCH - the same way from evidence to proof in history: two recorded stretches of one fabric, before and after the thresholds a review of the first one
 proposes. Nothing runs meanwhile: the ledger is written by the commands themselves."""
 import json, os, shutil, subprocess, sys, tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 SCENARIO, CHANGE_AT, LENGTH = "tune-late-storage", "25m", "40m"
 
@@ -20,7 +22,7 @@ class Story:
         self.binary, self.work = binary, work
 
     def run(self, *args, code=0):
-        p = subprocess.run([self.binary, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        p = subprocess.run([self.binary, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         check(p.returncode == code, "%s: exit %d, expected %d: %s" % (" ".join(args), p.returncode, code, p.stderr[:500]))
         return p
 

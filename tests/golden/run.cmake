@@ -10,10 +10,11 @@ cmake_minimum_required(VERSION 3.25)
 unset(ENV{ROCEWATCH_CONFIG})
 string(RANDOM LENGTH 12 word) # tests run side by side
 set(answer expected.txt)
+set(HANG_S 900) # as in tests/patience.py
 
 # A command in the case's folder: exit code, stdout and stderr.
 function(golden_command)
-	execute_process(COMMAND ${PROGRAM} ${ARGN} WORKING_DIRECTORY ${CASE} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 50)
+	execute_process(COMMAND ${PROGRAM} ${ARGN} WORKING_DIRECTORY ${CASE} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT ${HANG_S})
 	set(code ${code} PARENT_SCOPE)
 	set(out "${out}" PARENT_SCOPE)
 	set(got "exit ${code}\n--- stdout\n${out}--- stderr\n${err}" PARENT_SCOPE)
@@ -39,7 +40,7 @@ macro(golden_run_import)
 	if(code EQUAL 0)
 		set(imported ${TMP}/import-${word}.yaml)
 		file(WRITE ${imported} "${out}")
-		execute_process(COMMAND ${PROGRAM} config check ${imported} RESULT_VARIABLE refused OUTPUT_VARIABLE text ERROR_VARIABLE err TIMEOUT 50)
+		execute_process(COMMAND ${PROGRAM} config check ${imported} RESULT_VARIABLE refused OUTPUT_VARIABLE text ERROR_VARIABLE err TIMEOUT ${HANG_S})
 		file(REMOVE ${imported})
 		if(NOT refused EQUAL 0)
 			message(FATAL_ERROR "config check refuses what was imported:\n${text}${err}")

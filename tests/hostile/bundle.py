@@ -5,6 +5,8 @@ searched for them, as they are and in base64 (each offset, both alphabets), hexa
 configuration, a damaged and a missing database, names that are taken, addresses replaced, the case replayed.
 Usage: bundle.py ROCEWATCH"""
 import base64, hashlib, io, json, os, re, stat, subprocess, sys, tarfile, tempfile, urllib.parse
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 ROCEWATCH = os.path.realpath(sys.argv[1])
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
@@ -84,7 +86,7 @@ class World:
             f.write(text)
 
     def run(self, *argv, code=0):
-        p = subprocess.run([ROCEWATCH, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, env=self.env)
+        p = subprocess.run([ROCEWATCH, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=self.env)
         check(p.returncode == code, "%s: exit %d, expected %d: %s" % (" ".join(argv), p.returncode, code, p.stderr[:400]))
         return p
 

@@ -6,6 +6,8 @@ terminal sequences, 8-bit controls, overrides of text direction, line breaks and
 Whatever a command prints on stdout or stderr must be text that does nothing: lines of our own making, UTF-8, no controls; json
 that parses, csv without formulas, html and markdown without foreign markup, page for monitoring without foreign lines."""
 import csv, io, json, os, re, sqlite3, subprocess, sys, tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 CASES = {"pause": "pause_storm/spread", "tune": "tune/ecn-late", "skew": "replay/skew"}
 TAIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202e\u2066\u200b\x7f\r\nFORGED: line\n<script>x</script>|`id`$(id);reload"
@@ -82,7 +84,7 @@ ONE_FORMAT = ("metrics", "watch", "check accept", "db")
 def run(program, folder, words, stdin=None):
     env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
     return subprocess.run([program, *words], cwd=folder, input=stdin, stdin=None if stdin else subprocess.DEVNULL, capture_output=True,
-                          timeout=120, env=env)
+                          timeout=HANG_S, env=env)
 
 
 def poison_strings(value, words):

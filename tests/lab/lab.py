@@ -20,7 +20,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 
 SKIP = 77  # ctest: not run here
 
@@ -138,7 +138,7 @@ class Lab:
         self.children.append(p)
         return p
 
-    def end(self, p, how=signal.SIGTERM, deadline_s=10):
+    def end(self, p, how=signal.SIGTERM, deadline_s=HANG_S):
         if p.poll() is None:
             p.send_signal(how)
         try:
@@ -260,7 +260,7 @@ class Lab:
         return {name for name, d in self.status(config).items() if d["up"]} >= set(devices)
 
     def run(self, config, *args, ok=(0,)):
-        r = subprocess.run([self.rocewatch, "-c", config, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        r = subprocess.run([self.rocewatch, "-c", config, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         check(r.returncode in ok, "rocewatch %s: exit %d\n%s%s" % (" ".join(args), r.returncode, r.stdout, r.stderr))
         return r.stdout
 

@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import check, largest_gap_s, main, wait_for  # noqa: E402
+from patience import HANG_S  # noqa: E402
 
 SWITCHES = ["leaf1", "leaf2", "spine1"]
 LINE_BYTES_S = 100e6 / 8 * 1.05
@@ -59,12 +60,12 @@ def test(lab):
 
     # The PFC counters start over: the tables' program restarts.
     generator = lab.popen("spine1", [lab.build / "tests/lab/pfc_gen", "swp1", 3, 500])
-    check(generator.wait(20) == 0, "pfc_gen")
+    check(generator.wait(HANG_S) == 0, "pfc_gen")
     wait_for("500 frames counted", lambda: max((s[3] for s in lab.samples(config, "pfc.rx_frames") if s[1] == "leaf1"), default=0) == 500, 30, 0.5, agent)
     lab.end(pfc)
     pfc = tables()
     generator = lab.popen("spine1", [lab.build / "tests/lab/pfc_gen", "swp1", 3, 40])
-    check(generator.wait(20) == 0, "pfc_gen")
+    check(generator.wait(HANG_S) == 0, "pfc_gen")
     wait_for("counters that start over", lambda: [s[3] for s in lab.samples(config, "pfc.rx_frames") if s[1] == "leaf1"][-1] in (0, 40), 30, 0.5, agent)
     more("leaf1", 4)
     worst = max((r[3] for r in rates(lab, config, "pfc.rx_frames", "leaf1")), default=0)

@@ -11,6 +11,8 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import HOSTS, LEAVES, SWITCHES, UPLINKS, check, main, wait_for  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 WINDOW_S, HOLD = 2, 2
 CAUSES = {"ecmp_low_entropy", "unlucky_placement", "ecmp_imbalance"}
@@ -42,7 +44,7 @@ def groups(lab, config):
 def in_namespace(lab, config, *args, ok=(0,)):
     """A command that polls: it has to run where the switches can be reached."""
     r = subprocess.run(["ip", "netns", "exec", lab.prefix + "-noc", lab.rocewatch, "-c", config, *args], stdin=subprocess.DEVNULL,
-                       capture_output=True, text=True, timeout=90)
+                       capture_output=True, text=True, timeout=HANG_S)
     check(r.returncode in ok, "rocewatch %s: exit %d\n%s%s" % (" ".join(map(str, args)), r.returncode, r.stdout, r.stderr))
     return r
 

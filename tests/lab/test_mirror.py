@@ -12,6 +12,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import UPLINKS, check, main, wait_for  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 LEAF, HOT = "leaf2", "swp51"
 HOSTS = ("host3", "host4")
@@ -22,7 +24,7 @@ SPORTS = 2  # per host
 def wire(lab, name):
     """A pair of interfaces in the leaf's namespace: what the mirror sends into one end arrives at the other, "name"."""
     for line in ("link add %s-in type veth peer name %s" % (name, name), "link set %s-in mtu 9600 up" % name, "link set %s mtu 9600 up" % name):
-        check(lab.popen(LEAF, ["ip", *line.split()]).wait(10) == 0, "ip " + line)
+        check(lab.popen(LEAF, ["ip", *line.split()]).wait(HANG_S) == 0, "ip " + line)
 
 
 def mirror(lab, *argv):
@@ -83,7 +85,7 @@ def rights_are_dropped(lab):
     lab.end(p)
     nobody = lab.popen(LEAF, ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", lab.rocewatch, "pcap", "-i", "er51", "--for", "1s"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    _, said = nobody.communicate(timeout=30)
+    _, said = nobody.communicate(timeout=HANG_S)
     check(nobody.returncode == 1 and "CAP_NET_RAW" in said, "without rights: exit %s, %r" % (nobody.returncode, said))
 
 

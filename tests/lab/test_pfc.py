@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import check, main, wait_for  # noqa: E402
+from patience import HANG_S  # noqa: E402
 
 # One vendor's tables on each switch: the same frames must read the same through all of them.
 FACES = {"leaf1": ("cisco", "nxos"), "leaf2": ("arista", "eos"), "spine1": ("cumulus", "cumulus"), "spine2": ("cisco", "nxos")}
@@ -42,7 +43,7 @@ def test(lab):
     expected = {}
     for sender, port, other, other_port, priority, count in BURSTS:
         done = lab.popen(sender, [lab.build / "tests/lab/pfc_gen", port, priority, count])
-        check(done.wait(20) == 0, "pfc_gen on %s: exit %s" % (sender, done.returncode))
+        check(done.wait(HANG_S) == 0, "pfc_gen on %s: exit %s" % (sender, done.returncode))
         expected[(sender, port, priority, "pfc.tx_frames")] = count
         expected[(other, other_port, priority, "pfc.rx_frames")] = count
     wait_for("the last frame in the store", lambda: {k: v for k, v in frames().items() if v} == expected, 20, 0.3, rocewatch)

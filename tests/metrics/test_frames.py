@@ -2,6 +2,8 @@
 """test_frames.py BUILDDIR FRAMESDIR [--update] - the watch frame of recorded faults, in the words a person reads, against FRAMESDIR/NAME.txt; and
 that a counter which a switch refreshes every 10 s stands still in no frame of a switch that is asked every second. Numbers have three digits."""
 import json, os, subprocess, sys, tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BUILD, FRAMES = map(os.path.realpath, sys.argv[1:3])
 UPDATE = "--update" in sys.argv
@@ -21,7 +23,7 @@ def check(condition, message, *values):
 
 
 def run(*argv):
-    p = subprocess.run([ROCEWATCH, *argv], capture_output=True, text=True, timeout=120)
+    p = subprocess.run([ROCEWATCH, *argv], capture_output=True, text=True, timeout=HANG_S)
     check(p.returncode == 0, "%s: exit %s: %s", " ".join(argv), p.returncode, p.stderr[-1500:])
     return p.stdout
 

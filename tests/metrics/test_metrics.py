@@ -5,6 +5,8 @@ import json, os, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import exposition
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BUILD, SOURCE = map(os.path.realpath, sys.argv[1:3])
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
@@ -16,7 +18,7 @@ def check(condition, message, *values):
 
 
 def run(*argv, code=0, stdin=None):
-    p = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=120)
+    p = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=HANG_S)
     check(p.returncode == code, "%s: exit %s: %s", " ".join(argv), p.returncode, p.stdout[-500:] + p.stderr[-1500:])
     return p.stdout
 

@@ -5,7 +5,7 @@ dashboard is queried as Grafana would. 77: prometheus is not installed here."""
 import json, os, re, shutil, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 from ports import free_port  # noqa: E402
 
 BUILD, SOURCE = map(os.path.realpath, sys.argv[1:3])
@@ -32,7 +32,7 @@ def wait_for(what, condition):
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=HANG_S) as answer:
         return json.load(answer)
 
 
@@ -82,7 +82,7 @@ def scrape(directory, db, processes):
 
 
 def run(*argv):
-    return subprocess.run([ROCEWATCH, *argv], check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run([ROCEWATCH, *argv], check=True, capture_output=True, text=True, timeout=HANG_S).stdout
 
 
 class Prometheus:

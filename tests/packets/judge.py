@@ -20,6 +20,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import generate  # noqa: E402
 from verdicts import judge  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUTCOMES = ('right', 'wrong', 'rightly', 'missed')
@@ -29,7 +31,7 @@ def ask(rocewatch, name, view):
 	command = [rocewatch, 'pcap', name, '--format', 'json']
 	if view == 'random100':
 		command += ['--sampling', '100']
-	done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+	done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
 	try:
 		return json.loads(done.stdout), command
 	except ValueError:

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 from ports import free_port  # noqa: E402
 
 import otlp as O
@@ -72,7 +72,7 @@ class Agent:
                                         env=dict(os.environ, XDG_RUNTIME_DIR=directory))
 
     def run(self, *args):
-        return subprocess.run([ROCEWATCH, "-c", self.config, *args], capture_output=True, text=True, timeout=60).stdout
+        return subprocess.run([ROCEWATCH, "-c", self.config, *args], capture_output=True, text=True, timeout=HANG_S).stdout
 
     def sql(self, statement):
         return list(csv.DictReader(io.StringIO(self.run("query", "sql", statement, "--format", "csv"))))
@@ -89,7 +89,7 @@ class Agent:
         fail("no %s in %s; the doctor says\n%s\nlog:\n%s" % (what, limit, self.run("doctor"), (self.dir / "agent.log").read_text()))
 
     def post(self, body, path="/v1/metrics", port="http", source="127.0.0.1", method="POST", **headers):
-        to = http.client.HTTPConnection("127.0.0.1", self.ports[port], timeout=20, source_address=(source, 0))
+        to = http.client.HTTPConnection("127.0.0.1", self.ports[port], timeout=HANG_S, source_address=(source, 0))
         told = {"Content-Type": "application/x-protobuf"}
         told.update({key.replace("_", "-"): value for key, value in headers.items()})
         to.request(method, path, body, told)
@@ -100,7 +100,7 @@ class Agent:
         file = self.dir / "message"
         file.write_bytes(body)
         env = dict(os.environ, OTLP_GZIP="1") if packed else dict(os.environ)
-        out = subprocess.run([EXPORT, "127.0.0.1:%d" % self.ports[port], file, *args], capture_output=True, text=True, timeout=60, env=env)
+        out = subprocess.run([EXPORT, "127.0.0.1:%d" % self.ports[port], file, *args], capture_output=True, text=True, timeout=HANG_S, env=env)
         return out.stdout.strip()
 
 
@@ -199,7 +199,7 @@ def main():
         finally:
             agent.process.terminate()
             try:
-                agent.process.wait(20)
+                agent.process.wait(HANG_S)
             except subprocess.TimeoutExpired:
                 agent.process.kill()
 

@@ -9,7 +9,7 @@ import copy, json, os, re, subprocess, sys, tempfile, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.dirname(HERE))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 import schemas as schema_files  # noqa: E402
 
 GOLDEN = os.path.realpath(sys.argv[3])
@@ -120,7 +120,7 @@ class Site:
         return os.path.join(self.folder, name)
 
     def run(self, *words, codes=(0,)):
-        p = subprocess.run([self.binary, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=self.env)
+        p = subprocess.run([self.binary, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=self.env)
         check(p.returncode in codes, "rocewatch %s: exit %d\n%s" % (" ".join(words), p.returncode, p.stderr))
         return p.stdout
 
@@ -165,7 +165,7 @@ class Site:
     def stop(self):
         if self.agent and self.agent.poll() is None:
             self.agent.terminate()
-            self.agent.wait(60)
+            self.agent.wait(HANG_S)
 
 
 class Looked:

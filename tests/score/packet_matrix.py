@@ -14,6 +14,8 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from judge import judge, links, wilson  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 GOOD = ["--alpha", "1/4", "--kmin", "400KB", "--kmax", "1600KB", "--pmax", "5%"]
 TIGHT = ["--alpha", "1/16", "--kmin", "400KB", "--kmax", "1600KB", "--pmax", "20%"]
@@ -66,7 +68,7 @@ def case_of(options, name, cadence, seed):
     args = [options.packetsim, *CELLS[name], *TIMES[cadence], "--seed", str(seed), "--out", folder, "--name", name.replace(",", "")]
     if "--fault" in args:
         args += ["--onset", ONSET[cadence]]
-    r = subprocess.run(args, capture_output=True, text=True, timeout=600)
+    r = subprocess.run(args, capture_output=True, text=True, timeout=HANG_S)
     if r.returncode:
         raise RuntimeError("packetsim: " + r.stderr.strip()[-300:])
     return folder
@@ -80,7 +82,7 @@ def said(incident):
 
 def one(options, name, cadence, seed):
     folder = case_of(options, name, cadence, seed)
-    r = subprocess.run([options.rocewatch, "replay", "--from", folder, "--format", "json"], capture_output=True, text=True, timeout=600)
+    r = subprocess.run([options.rocewatch, "replay", "--from", folder, "--format", "json"], capture_output=True, text=True, timeout=HANG_S)
     if r.returncode:
         raise RuntimeError("replay: " + r.stderr.strip()[-300:])
     with open(os.path.join(folder, "truth.json"), encoding="utf-8") as f:

@@ -22,6 +22,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from judge import judge, links  # noqa: E402
 import table  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 FACES = ["full", "sonic-gnmi", "sonic-snmp", "nxos-snmp", "eos-snmp", "cumulus-snmp"]
 CADENCES = ["1s", "10s", "30s"]
@@ -125,11 +127,11 @@ def run(c, options):
         if c["perturb"]:
             record += ["--perturb", str(c["seed"])]
         if not os.path.exists(os.path.join(work, "truth.json")):
-            r = subprocess.run(record, capture_output=True, text=True, timeout=900)
+            r = subprocess.run(record, capture_output=True, text=True, timeout=HANG_S)
             if r.returncode:
                 return {**c, "verdict": "error", "error": "record: " + r.stderr.strip()[-300:]}
         truth = json.load(open(os.path.join(work, "truth.json"), encoding="utf-8"))
-        r = subprocess.run([options.rocewatch, "replay", "--from", work, "--format", "json"], capture_output=True, text=True, timeout=900)
+        r = subprocess.run([options.rocewatch, "replay", "--from", work, "--format", "json"], capture_output=True, text=True, timeout=HANG_S)
         if r.returncode:
             return {**c, "verdict": "error", "error": "replay: " + r.stderr.strip()[-300:]}
         answer = json.loads(r.stdout)

@@ -17,6 +17,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tune_judge as judge  # noqa: E402
 import tune_vendor as vendor  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 FRESH = ["--fresh", "1"]  # a queue pair a message, as the HPCC simulator has it: no luck of the hash lasts
 LATE = ["--alpha", "1/16", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--cause", "ecn_late", "--accept", "incast,ecn_off"]
@@ -74,7 +76,7 @@ class Fabric:
         args = [self.options.packetsim, *self.args, "--seed", str(self.seed), *more]
         for i in range(0, len(settings), 8):
             args += ["--set", ",".join(settings[i:i + 8])]
-        r = subprocess.run(args, capture_output=True, text=True, timeout=900)
+        r = subprocess.run(args, capture_output=True, text=True, timeout=HANG_S)
         if r.returncode:
             raise RuntimeError("packetsim: " + r.stderr.strip()[-300:])
         return r.stdout
@@ -99,7 +101,7 @@ class Fabric:
             if os.path.exists(db + suffix):
                 os.unlink(db + suffix)
         for args in (["replay", "--from", case], ["tune", "review"]):
-            r = subprocess.run([self.options.rocewatch, *args, "--db", db, "--format", "json"], capture_output=True, text=True, timeout=900)
+            r = subprocess.run([self.options.rocewatch, *args, "--db", db, "--format", "json"], capture_output=True, text=True, timeout=HANG_S)
             if r.returncode:
                 raise RuntimeError(f"{args[0]}: exit code {r.returncode}: {r.stderr.strip()[-300:]}")
         return json.loads(r.stdout)["sheets"]

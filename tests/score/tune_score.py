@@ -26,6 +26,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tune_judge as judge  # noqa: E402
 import tune_table as table  # noqa: E402
 import tune_vendor as vendor  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 FAULT = ["tune-late-gather", "tune-late-storage", "tune-late-shuffle", "tune-alpha-small", "tune-alpha-storage", "tune-kmax-high", "tune-early",
          "tune-early-gather", "tune-headroom-small", "tune-xon-close"]
@@ -65,7 +67,7 @@ class Run:
             args += ["--perturb", str(c["seed"])]
         if settings:
             args += ["--set", ",".join(settings)]
-        r = subprocess.run(args, capture_output=True, text=True, timeout=900)
+        r = subprocess.run(args, capture_output=True, text=True, timeout=HANG_S)
         if r.returncode:
             raise RuntimeError("record: " + r.stderr.strip()[-300:])
         return json.load(open(os.path.join(out, "truth.json"), encoding="utf-8"))
@@ -90,10 +92,10 @@ class Run:
         for suffix in ("", "-wal", "-shm"):
             if os.path.exists(db + suffix):
                 os.unlink(db + suffix)
-        r = subprocess.run([o.rocewatch, "replay", "--from", case, "--db", db, "--format", "json"], capture_output=True, text=True, timeout=900)
+        r = subprocess.run([o.rocewatch, "replay", "--from", case, "--db", db, "--format", "json"], capture_output=True, text=True, timeout=HANG_S)
         if r.returncode:
             raise RuntimeError("replay: " + r.stderr.strip()[-300:])
-        r = subprocess.run([o.rocewatch, "tune", "review", "--db", db, "--format", "json"], capture_output=True, text=True, timeout=900)
+        r = subprocess.run([o.rocewatch, "tune", "review", "--db", db, "--format", "json"], capture_output=True, text=True, timeout=HANG_S)
         if r.returncode:
             raise RuntimeError(f"tune review, exit code {r.returncode}: " + r.stderr.strip()[-300:])
         return json.loads(r.stdout)["sheets"]

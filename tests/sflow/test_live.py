@@ -18,7 +18,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 from ports import free_port  # noqa: E402
 
 import sflow as S
@@ -122,7 +122,7 @@ class Agent:
         self.process = subprocess.Popen([ROCEWATCH, "-c", self.config, "agent"], stdout=self.log, stderr=self.log, env=environment)
 
     def run(self, *args):
-        r = subprocess.run([ROCEWATCH, "-c", self.config, *args], capture_output=True, text=True, timeout=60)
+        r = subprocess.run([ROCEWATCH, "-c", self.config, *args], capture_output=True, text=True, timeout=HANG_S)
         return r.stdout
 
     def json(self, *args):
@@ -207,7 +207,7 @@ def main():
                 leaf.stop.set()
             agent.process.terminate()
             try:
-                agent.process.wait(20)
+                agent.process.wait(HANG_S)
             except subprocess.TimeoutExpired:
                 agent.process.kill()
 

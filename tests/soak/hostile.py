@@ -13,6 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..")]
 import samples_db
 from live_lab import Failed, check, sanitized, wait_for
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 # kind: (protocol, command of the server, what the log or the doctor must say of it; "" = nothing is wrong enough to be told)
 KINDS = {
@@ -189,11 +191,11 @@ class Run:
         # after a second for everybody to begin
         self.gaps = [(b - a) / 1e9 for t in self.polls().values() for a, b in zip(t, t[1:]) if a > began]
         doctor = subprocess.run([self.binary, "-c", self.dir + "/rocewatch.yaml", "doctor"], stdin=subprocess.DEVNULL, capture_output=True,
-                                text=True, timeout=120)
+                                text=True, timeout=HANG_S)
         self.doctor = doctor.stdout
         self.size_mb = sum(os.path.getsize(os.path.join(self.dir, n)) for n in os.listdir(self.dir) if n.startswith("rocewatch.db")) / 2**20
         self.agent.send_signal(signal.SIGTERM)
-        code = self.agent.wait(120)
+        code = self.agent.wait(HANG_S)
         said = self.said()
         # clang 14's search for leaks may crash itself, now and then, beside gRPC's threads that end: it says so after "stopped"
         if code == 1 and "LeakSanitizer has encountered a fatal error" in said and re.search(r"where=agent msg=\"?stopped", said):

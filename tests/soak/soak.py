@@ -13,6 +13,8 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..
 import samples_db
 from fast_clock import NS, FastClock
 from live_lab import Failed, check, sanitized, sanitizer
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 UNTOUCHED = ["sw0", "sw1", "sw2", "sw3"]
 CHURN, RESTARTS, MUTE, EDITED = 4, 5, 6, 7
@@ -109,7 +111,7 @@ class Soak:
     def stop_agent(self, number):
         began = self.clock.passed_ns()
         self.agent.send_signal(number)
-        rc = self.agent.wait(60)
+        rc = self.agent.wait(HANG_S)
         if number == signal.SIGTERM and rc != 0:
             self.broken.append("the agent ended with %d" % rc)
         self.clock.sleep(4 * self.args.interval)  # longer than what the agent takes for no absence at all
@@ -118,7 +120,7 @@ class Soak:
         self.away.append((began, self.clock.passed_ns() + 2 * NS * self.args.interval))
 
     def rocewatch(self, *argv):
-        return subprocess.run([self.binary, "-c", self.config, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+        return subprocess.run([self.binary, "-c", self.config, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S,
                               env=self.clock.environment)
 
     # --- what is stored ---
@@ -187,7 +189,7 @@ class Soak:
         os.unlink(os.path.join(self.disk, "filler"))
 
     def read_for_ever(self):
-        self.reader = sqlite3.connect("file:%s?mode=ro" % self.db, uri=True, timeout=30, isolation_level=None)
+        self.reader = sqlite3.connect("file:%s?mode=ro" % self.db, uri=True, timeout=HANG_S, isolation_level=None)
         self.reader.execute("BEGIN")
         self.reader.execute("SELECT count(*) FROM entity").fetchall()
 
@@ -274,7 +276,7 @@ class Soak:
         self.polls = self.switches.polls()
         self.ended_ns = self.clock.passed_ns()
         self.agent.send_signal(signal.SIGTERM)
-        if self.agent.wait(60) != 0:
+        if self.agent.wait(HANG_S) != 0:
             self.broken.append("the agent ended with %d" % self.agent.returncode)
         self.snapshot()
 

@@ -10,7 +10,7 @@ import argparse, json, os, random, re, shutil, signal, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..")]
 from live_lab import Failed, check, sanitized, wait_for
-from patience import Limit
+from patience import HANG_S, Limit
 
 PODS, TREES, LEAVES, SPINES, HOSTS = 8, 2, 6, 2, 46  # of the pods, so many wait for one host; HOSTS of a leaf
 SWITCHES, PORTS = PODS * (LEAVES + SPINES), HOSTS + SPINES
@@ -114,7 +114,7 @@ class Storm:
 
     def rocewatch(self, *argv):
         check(self.agent.poll() is None, "the agent ended with %s:\n%s" % (self.agent.returncode, self.said()[-2000:]))
-        return subprocess.run([self.binary, "-c", self.config, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        return subprocess.run([self.binary, "-c", self.config, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
 
     def document(self, *argv):
         return json.loads(self.rocewatch(*argv, "--format", "json").stdout)
@@ -198,7 +198,7 @@ def main():
         said = judge(storm)
         print("passed in %.0f s: %s" % (time.monotonic() - began, said))
         storm.agent.send_signal(signal.SIGTERM)
-        check(storm.agent.wait(60) == 0, "the agent ended with %s" % storm.agent.returncode)
+        check(storm.agent.wait(HANG_S) == 0, "the agent ended with %s" % storm.agent.returncode)
     except (Failed, subprocess.TimeoutExpired) as why:
         print("BROKEN  %s" % why)
         return 1

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
@@ -28,7 +30,7 @@ READING = (
 
 
 def run(*words, env=None):
-    return subprocess.run([ROCEWATCH, *words], capture_output=True, text=True, timeout=60, env=env,
+    return subprocess.run([ROCEWATCH, *words], capture_output=True, text=True, timeout=HANG_S, env=env,
         check=False)
 
 

@@ -7,6 +7,8 @@ from browser import Browser, check, need_selenium
 
 need_selenium()
 from test_page import READY, SOURCE, Web  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 BEGIN = "2026-11-21T03:00:00Z"
 OUT = os.path.join(SOURCE, "docs", "screens")
@@ -26,7 +28,7 @@ RECORD = {"ecmp-fields": ["--packets"]}
 
 
 def run(argv):
-    p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
     check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:4]), p.stderr[:400]))
 
 
@@ -41,7 +43,7 @@ def recorded(binary, work, name):
 
 def first_of(binary, db, *command):
     import json
-    p = subprocess.run([binary, "--db", db, *command, "--format", "json"], capture_output=True, text=True, timeout=120)
+    p = subprocess.run([binary, "--db", db, *command, "--format", "json"], capture_output=True, text=True, timeout=HANG_S)
     return next(iter(json.loads(p.stdout).values()))[0]["id"]
 
 

@@ -6,12 +6,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "schema")]
 import schemas as schema_files  # noqa: E402
 from web_server import Failed, Web, check, read_all, wait_for  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 TOKEN = "a-token-of-thirty-two-characters"
 
 
 def run(*argv, **more):
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, **more)
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S, **more)
 
 
 class Case:
@@ -207,7 +209,7 @@ def test_runbooks(case):
 def test_hostile_heads(case):
     with case.web() as web:
         def first_line(data):
-            return web.raw(data, timeout=10).split(b"\r\n")[0]
+            return web.raw(data, timeout=HANG_S).split(b"\r\n")[0]
 
         check(b" 431 " in first_line(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20000 + b"\r\n\r\n"), "a header of 20 kB")
         many = b"".join(b"X-%d: %s\r\n" % (i, b"v" * 80) for i in range(400))
@@ -223,14 +225,14 @@ def test_hostile_heads(case):
         for junk in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\xff" * 300, b"GET\r\n\r\n", b"\0" * 1000, b"GET / HTTP/9.9\r\n\r\n"):
             web.raw(junk, timeout=2)
         # A body that nobody asked for is not read, and its connection not used again.
-        answer = web.raw(b"GET /api/v1/query/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nabc", timeout=10)
+        answer = web.raw(b"GET /api/v1/query/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nabc", timeout=HANG_S)
         check(answer.startswith(b"HTTP/1.1 200 "), "a body: %r" % answer[:100])
         # Smuggled: two lengths.
         answer = web.raw(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n", timeout=3)
         check(answer.count(b"HTTP/1.1 ") == 1, "smuggled: %r" % answer)
         # Three at once, answered in order.
         one = b"GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
-        answer = web.raw(one % (b"/api/v1/query/list", b"") + one % (b"/healthz", b"") + one % (b"/nope", b"Connection: close\r\n"), timeout=30)
+        answer = web.raw(one % (b"/api/v1/query/list", b"") + one % (b"/healthz", b"") + one % (b"/nope", b"Connection: close\r\n"), timeout=HANG_S)
         lines = [l for l in answer.split(b"\r\n") if l.startswith(b"HTTP/1.1 ") or b"HTTP/1.1 " in l]
         check([l[l.index(b"HTTP/1.1 ") + 9:][:3] for l in lines] == [b"200", b"503", b"404"], "pipelined: %s" % lines)
         check(web.get("/api/v1/status")[0] == 200, "still there")
@@ -248,7 +250,7 @@ def test_health(case):
 
 def healthy(web):
     begin = time.monotonic()
-    check(web.get("/healthz", timeout=30)[0] == 503, "healthz")
+    check(web.get("/healthz", timeout=HANG_S)[0] == 503, "healthz")
     return time.monotonic() - begin
 
 
@@ -400,7 +402,7 @@ def test_tokens(case):
 def test_networks_and_hosts(case):
     config = case.config("{ listen: '127.0.0.1:9421', allow: [127.0.0.2/32, 2001:db8::/32], hosts: [rocewatch.example] }")
     with Web(case.build, ["-c", config]) as web:
-        answer = web.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", timeout=10)
+        answer = web.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", timeout=HANG_S)
         check(answer == b"", "a client outside the networks got %r" % answer[:80])
 
         def from_second(host):
@@ -528,7 +530,7 @@ class Stream(threading.Thread):
     def __init__(self, web):
         super().__init__(daemon=True)
         self.events, self.ended = [], False
-        self.connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=120)
+        self.connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=HANG_S)
         self.connection.connect()
         self.socket = self.connection.sock
         self.connection.request("GET", "/api/v1/events", headers={"Last-Event-ID": "99999"})

@@ -6,6 +6,8 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "..", "fabric")]
 from live_lab import Failed, Live, check, wait_for
 from ports import free_port
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 TOKEN = "a-token-of-thirty-two-characters"
 
@@ -32,7 +34,7 @@ class Site:
 
     def get(self, path, token=None):
         """(status, document); (0, None) when nobody listens."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as c:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_S)) as c:
             try:
                 c.request("GET", path, headers={"Authorization": "Bearer " + token} if token else {})
                 answer = c.getresponse()
@@ -54,14 +56,14 @@ class Site:
             if p and p.poll() is None:
                 p.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    p.wait(60)
+                    p.wait(HANG_S)
             if p and p.poll() is None:
                 p.kill()
                 p.wait()
 
 
 def read_events(port, events):
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
     c.request("GET", "/api/v1/events")
     answer, event = c.getresponse(), None
     with contextlib.suppress(Exception):

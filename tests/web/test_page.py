@@ -12,6 +12,7 @@ import live_lab  # noqa: E402
 from made_up import Fabric  # noqa: E402
 from page_server import PageServer  # noqa: E402
 from ports import free_port  # noqa: E402
+from patience import HANG_S  # noqa: E402
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 WEB = os.path.join(SOURCE, "web")
@@ -235,7 +236,7 @@ def lost(b, work):
 # --- a recorded case behind the real server ---
 
 def run(*argv):
-    p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
     check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:3]), p.stderr[:300]))
     return p.stdout
 

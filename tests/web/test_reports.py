@@ -5,6 +5,8 @@ import json, os, re, subprocess, sys, tempfile
 
 import browser
 from browser import check
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from patience import HANG_S  # noqa: E402
 
 GOLDEN = os.path.abspath(sys.argv[2])  # the inputs of golden cases
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
@@ -26,7 +28,7 @@ return {wide, room, outside, faint, title: document.title, text: document.body.i
 
 
 def run(binary, *args):
-    p = subprocess.run([binary, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=ENV)
+    p = subprocess.run([binary, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=ENV)
     check(p.returncode == 0, "%s: exit %d: %s" % (" ".join(args), p.returncode, p.stderr))
     return p.stdout
 

@@ -2,7 +2,7 @@
 import contextlib, http.client, json, os, signal, socket, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 
 
 class Failed(Exception):
@@ -57,7 +57,7 @@ class Web:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            code = self.process.wait(60)
+            code = self.process.wait(HANG_S)
         except subprocess.TimeoutExpired:
             self.kill()
             raise Failed("the server did not stop: %s" % self.text())
@@ -73,10 +73,10 @@ class Web:
         else:
             self.stop()
 
-    def connect(self, timeout=30):
+    def connect(self, timeout=HANG_S):
         return socket.create_connection(("127.0.0.1", self.port), timeout)
 
-    def get(self, path, method="GET", headers=None, timeout=60):
+    def get(self, path, method="GET", headers=None, timeout=HANG_S):
         """(status, headers, body); a connection of its own."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)) as connection:
             connection.request(method, path, headers=headers or {})
@@ -88,7 +88,7 @@ class Web:
         check(status == 200, "%s: %d %s" % (path, status, body[:300]))
         return json.loads(body)
 
-    def raw(self, data, timeout=30):
+    def raw(self, data, timeout=HANG_S):
         """Sends bytes and returns all that comes until the server closes or is silent for @timeout."""
         with self.connect(timeout) as s:
             s.sendall(data)

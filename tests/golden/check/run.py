@@ -8,6 +8,7 @@ import os, re, subprocess, sys, tempfile, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "watch"))
 import run as watch  # noqa: E402
+from patience import HANG_S  # noqa: E402
 
 STATES = ["OK", "WARNING", "CRITICAL", "UNKNOWN"]
 CHECKS = ["fabric", "target", "freshness", "pfc", "ecn", "drops", "ecmp", "links", "mtu", "config"]
@@ -16,7 +17,7 @@ CHECKS = ["fabric", "target", "freshness", "pfc", "ecn", "drops", "ecmp", "links
 def ask(cases, *args):
     """Exit code and stdout, with what must hold of any check."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
-    p = subprocess.run([cases.binary, *args], cwd=cases.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, env=env)
+    p = subprocess.run([cases.binary, *args], cwd=cases.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=env)
     words = " ".join(args)
     watch.check(p.returncode in range(4), "%s: exit %d: %s" % (words, p.returncode, p.stderr))
     line = p.stdout.splitlines()[0] if p.stdout else ""
@@ -69,7 +70,7 @@ def limits_agree(cases):
     """What the line calls out of limits by --warn, the report below it shows as out of limits, and the other way round."""
     for warn, out in (("3", 0), ("5%", 1)):
         p = subprocess.run([cases.binary, "--db", "ecn-late.db", "report", "spine-imbalance", "--check", "--warn", warn, "--crit", "9"], cwd=cases.dir,
-                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         watch.check(p.returncode == out, "--warn %s: exit %d:\n%s" % (warn, p.returncode, p.stdout))
         verdict = re.search(r"^(?:OK|UNKNOWN|WARNING|CRITICAL)  (.*)", p.stdout, re.M)[1]
         watch.check(("out of limits" in verdict) == (out == 1), "--warn %s: the line has exit %d, the report says '%s'" % (warn, out, verdict))

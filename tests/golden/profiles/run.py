@@ -21,7 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", ".."))
 import samples_db
-from patience import Limit, stretched
+from patience import HANG_S, Limit, stretched
 from ports import free_port
 VENDORS = ["generic", "sonic", "eos", "nxos", "cumulus", "onyx", "junos", "dell-os9", "dell-os10", "comware"]
 VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9", "cumulus-old": "cumulus", "cumulus-5.9": "cumulus", "cumulus-no-cell": "cumulus", "junos-old": "junos"}  # after one change of the configuration
@@ -174,7 +174,7 @@ def main():
             until(30, judged)
         finally:
             agent.terminate()
-            agent.wait(30)
+            agent.wait(HANG_S)
         if agent.returncode != 0:
             sys.exit(f"agent: exit {agent.returncode}\n{said()}")
         db = sqlite3.connect(database)

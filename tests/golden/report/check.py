@@ -4,6 +4,8 @@ one; that all forms tell the same story and the same price; and what a report do
 and the comparison with earlier ranges. Two recorded cases of CASES, the inputs of golden cases: one with packets, one whose fault begins at 5 and ends at 20 minutes.
 --update rewrites the files: read the diff before you commit it."""
 import json, os, subprocess, sys, tempfile
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from patience import HANG_S  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPLAY = os.path.join(sys.argv[2], "replay")
@@ -22,7 +24,7 @@ class Case:
         self.run("replay", os.path.join(REPLAY, name), "--db", self.db)
 
     def run(self, *args, code=0, **env):
-        p = subprocess.run([self.binary, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env={**ENV, **env})
+        p = subprocess.run([self.binary, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env={**ENV, **env})
         check(p.returncode == code, "%s: exit %d, not %d: %s%s" % (" ".join(args), p.returncode, code, p.stdout[-400:], p.stderr[-400:]))
         return p.stdout
 

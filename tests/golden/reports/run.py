@@ -8,6 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "schema"))
 CASES = os.path.realpath(sys.argv[2])
 import schemas  # noqa: E402
+from patience import HANG_S  # noqa: E402
 
 REPORTS = ["pause", "links", "daily", "handover", "tuning"]
 EXITS = {"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}
@@ -53,7 +54,7 @@ class Asked:
 
     def run(self, *args, codes=(0,)):
         env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
-        p = subprocess.run([self.binary, *args], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=env)
+        p = subprocess.run([self.binary, *args], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=env)
         check(p.returncode in codes, "%s: exit %d\n%s%s" % (" ".join(args), p.returncode, p.stdout, p.stderr))
         return p.stdout
 

@@ -25,6 +25,8 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agents import Agent  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from patience import HANG_S  # noqa: E402
 
 EOS, SONIC = "Arista Networks EOS version 4.28.3M running on an Arista DCS-7060CX-32S", "SONiC Software Version: SONiC.202111 - HwSku: Accton-AS7326-56X - Distribution: Debian 11"
 OS9 = "Dell Real Time Operating System Software. Dell Operating System Version: 2.0. Dell Application Software Version: 9.14(2.16)"
@@ -118,7 +120,7 @@ def main():
         a.begin()
 
     def rw(*args, ok=(0, 1), path=config):
-        r = subprocess.run([rocewatch, "-c", path, *args], capture_output=True, text=True, timeout=120)
+        r = subprocess.run([rocewatch, "-c", path, *args], capture_output=True, text=True, timeout=HANG_S)
         if r.returncode not in ok:
             sys.exit(f"rocewatch {args}: exit {r.returncode}\n{r.stderr}")
         return r.stdout
@@ -207,7 +209,7 @@ def main():
             expect("profile test counts unknown paths", tested["unknown_paths"] >= 1 and "qmon-peak" in tested["unknown_path"], tested.get("unknown_path"))
         finally:
             agent.terminate()
-            agent.wait(30)
+            agent.wait(HANG_S)
         with open(os.path.join(work, "agent.log")) as log:
             said = log.read()
         anew = len(re.findall("subscribes anew|falls back", said))

@@ -8,7 +8,7 @@ import contextlib, fcntl, os, re, shutil, signal, sqlite3, subprocess, sys, temp
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
-from patience import Limit  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 
 SIZES = [(80, 24), (160, 50)]
 DEADLINE_S = int(os.environ.get("RW_WATCH_DEADLINE_S", "60"))
@@ -122,7 +122,7 @@ class Cases:
         return os.path.join(self.dir, name)
 
     def run(self, *args):
-        p = subprocess.run([self.binary, *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        p = subprocess.run([self.binary, *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         check(p.returncode == 0, "%s: exit %d: %s" % (" ".join(args), p.returncode, p.stderr))
 
     def record(self, scenario):
