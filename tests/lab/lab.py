@@ -11,12 +11,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -290,9 +292,15 @@ class Lab:
         """{device: row of the SNMP target} from the documented view."""
         return {r["device"]: r for r in self.sql(config, "SELECT * FROM devices WHERE protocol = 'snmp'")}
 
-    def store_ok(self):
-        with sqlite3.connect("file:%s?mode=ro" % (self.dir / "rocewatch.db"), uri=True) as db:
-            return db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    def store_ok(self, when):
+        """Fails with what SQLite says of the file, and what lies beside it."""
+        try:
+            with sqlite3.connect("file:%s?mode=ro" % (self.dir / "rocewatch.db"), uri=True) as db:
+                said = db.execute("PRAGMA integrity_check").fetchall()
+        except sqlite3.Error as e:
+            said = "%s: %s" % (type(e).__name__, e)
+        files = sorted((f.name, f.stat().st_size) for f in self.dir.glob("rocewatch.db*"))
+        check(said == [("ok",)], "%s: integrity_check: %s; %s; free: %d bytes" % (when, said, files, shutil.disk_usage(self.dir).free))
 
 
 def largest_gap_s(times, from_ns=None, to_ns=None):
@@ -345,10 +353,15 @@ def main(test, name):
             try:
                 test(lab)
             except BaseException as e:
-                if not isinstance(e, SystemExit) and getattr(lab, "log", None) and lab.log.exists():
-                    print("--- agent.log, its end ---\n" + lab.log_text()[-6000:], file=sys.stderr)
-                raise
-    except (Failed, subprocess.TimeoutExpired) as e:
+                if isinstance(e, SystemExit):
+                    raise
+                # The reason comes first: who cuts a long output keeps its beginning.
+                known = isinstance(e, (Failed, subprocess.TimeoutExpired))
+                print("FAILED: %s" % (e if known else traceback.format_exc()), file=sys.stderr)
+                if getattr(lab, "log", None) and lab.log.exists():
+                    print("--- agent.log, its end ---\n" + lab.log_text()[-4000:], file=sys.stderr)
+                sys.exit(1)
+    except Failed as e:
         print("FAILED: %s" % e, file=sys.stderr)
         sys.exit(1)
     print("passed in %.0f s" % (time.monotonic() - began))

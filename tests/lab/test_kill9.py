@@ -46,7 +46,7 @@ def test(lab):
         age = (killed - row[0]) / 1e9
         check(age <= MOST_LOST_S + lab.late_s(), "run %d: the last committed poll is %.2f s older than the kill, %.2f s allowed for" % (n + 1, age, lab.late_s()))
         check(age > -1, "run %d: a poll from the future, %.2f s" % (n + 1, -age))
-        check(lab.store_ok(), "run %d: integrity_check failed" % (n + 1))
+        lab.store_ok("run %d" % (n + 1))
         witnessed.append(row)
         ages.append(age)
     for n in range(KILLS_STARTING):
@@ -54,14 +54,14 @@ def test(lab):
         time.sleep(rng.uniform(0, 0.6))  # the random moment
         check(agent.poll() is None, "start %d: the agent ended by itself with %s" % (n + 1, agent.returncode))
         lab.end(agent, signal.SIGKILL)
-        check(lab.store_ok(), "start %d: integrity_check failed" % (n + 1))
+        lab.store_ok("start %d" % (n + 1))
 
     agent = lab.agent(config)
     wait_for("six switches up after the last kill", lambda: lab.all_up(config), 30, 0.2, agent)
     check(lab.end(agent) == 0, "the last agent did not end well")
     stored = set(row[:4] for row in lab.samples(config, "port.out_octets", "30m"))
     check(all(row[:4] in stored for row in witnessed), "polls that were committed before a kill are gone")
-    check(lab.store_ok(), "integrity_check failed at the end")
+    lab.store_ok("at the end")
     print("%d kills while polling: last committed poll %.2f s old at worst, %.2f s in the middle; %d kills while starting" % (
         KILLS_POLLING, max(ages), sorted(ages)[len(ages) // 2], KILLS_STARTING))
 
