@@ -4,7 +4,7 @@
 set -euo pipefail
 program=$1
 mapped=$(ldd "$program" | awk '{print $1}')
-for library in libgrpc libgpr libcurl libmicrohttpd libabsl; do
+for library in libgrpc libgpr libcurl libmicrohttpd libpcap libdbus libsystemd libabsl; do
 	if grep -q "^$library" <<<"$mapped"; then
 		echo "check_start: every command loads $library: it has to be loaded by those that use it (scripts/lazy.cmake)" >&2
 		exit 1

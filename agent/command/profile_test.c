@@ -205,6 +205,15 @@ static void test_put_foot(FILE *out, const json_t *doc)
 		"the counter has moved.\n");
 }
 
+static void test_put_head(FILE *out, const json_t *doc)
+{
+	const json_t *identity = json_object_get(doc, "device");
+	const char *sysname = doc_word(identity, "sysname");
+	fprintf(out, "%s  profile %s%s%s\n%s\n", doc_word(doc, "address"),
+		doc_word(identity, "profile"), str_if(*sysname, "  sysName "), sysname,
+		doc_word(identity, "descr"));
+}
+
 /* The agent drops a poll that is late; the test has waited for it. */
 static void test_put_late(FILE *out, const json_t *doc)
 {
@@ -220,12 +229,10 @@ static void test_put_late(FILE *out, const json_t *doc)
 static void test_snmp_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *identity = json_object_get(doc, "device"), *row;
+	const json_t *row;
 	const char *table = "";
 	size_t i;
-	fprintf(out, "%s  profile %s  sysName %s\n%s\n", doc_word(doc, "address"),
-		doc_word(identity, "profile"), doc_word(identity, "sysname"),
-		doc_word(identity, "descr"));
+	test_put_head(out, doc);
 	json_array_foreach (json_object_get(doc, "columns"), i, row) {
 		const char *name = doc_word(row, "table");
 		if (!str_eq(name, table))
@@ -247,11 +254,10 @@ static void test_snmp_text(
 static void test_gnmi_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *identity = json_object_get(doc, "device"), *row;
+	const json_t *row;
 	const char *table = "";
 	size_t i;
-	fprintf(out, "%s  profile %s\n%s\n", doc_word(doc, "address"),
-		doc_word(identity, "profile"), doc_word(identity, "descr"));
+	test_put_head(out, doc);
 	json_array_foreach (json_object_get(doc, "columns"), i, row) {
 		const char *name = doc_word(row, "table"), *trouble = doc_word(row, "trouble");
 		if (!str_eq(name, table))
@@ -837,8 +843,7 @@ static void snmp_test_on_limit(void *arg)
 	profile_test_fail(&snmp->test, "no complete poll within the time allowed");
 }
 
-static json_t *snmp_test_json(
-	const struct snmp_test *snmp, const struct config_device *device)
+static json_t *snmp_test_json(const struct snmp_test *snmp, const struct config_device *device)
 {
 	const struct profile_test *test = &snmp->test;
 	const struct target *state = snmp_target_state(snmp->target);
@@ -847,11 +852,12 @@ static json_t *snmp_test_json(
 	if (device->snmp->deadline_ns)
 		deadline_s = (double)device->snmp->deadline_ns / NS_PER_S;
 	profile_test_fallbacks(test->columns);
-	return json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:o, s:i}", "target", device->name,
-		"address", state->address, "device", test->identity, "columns", test->columns,
-		"implausible", test->implausible, "values", (json_int_t)(test->n_samples / 2),
-		"moved", (json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "deadline_s",
-		json_number_or_null(deadline_s), "max_repetitions", (int)snmp_target_state(snmp->target)->max_repetitions);
+	return json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:o, s:i}", "target",
+		device->name, "address", state->address, "device", test->identity, "columns",
+		test->columns, "implausible", test->implausible, "values",
+		(json_int_t)(test->n_samples / 2), "moved", (json_int_t)test->n_moved, "poll_s",
+		json_number_or_null(p50), "deadline_s", json_number_or_null(deadline_s),
+		"max_repetitions", (int)snmp_target_state(snmp->target)->max_repetitions);
 }
 
 int profile_test_snmp(const struct config_device *device, const struct config *config,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <lazy/pcap_calls.h>
 #include <net/if.h>
-#include <pcap/pcap.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -262,6 +262,8 @@ static int handle_direction(pcap_t *pcap, const struct handle_ask *ask, struct e
 static int handle_activate(struct pcap_handle *handle, const struct handle_ask *ask, struct err *e)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
+	if (pcap_calls_load(e) < 0)
+		return -ENOENT;
 	handle->pcap = pcap_create(ask->interface, text);
 	if (!handle->pcap)
 		return reason_err(e, -EINVAL, PCAP_LIBRARY, ask->interface, text);

@@ -6,6 +6,7 @@ import csv, html.parser, io, json, os, re, shutil, sqlite3, subprocess, sys, tem
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "schema"))
+sys.path.insert(0, os.path.join(HERE, "..", ".."))
 CASES = os.path.realpath(sys.argv[2])
 import schemas  # noqa: E402
 from patience import HANG_S  # noqa: E402
