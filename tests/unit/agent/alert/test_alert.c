@@ -351,6 +351,7 @@ static void test_life_is_told_once(void **state)
 	assert_string_equal(doc_word(json_object_get(o, "incident"), "severity"), "critical");
 	assert_null(json_object_get(json_object_get(o, "incident"), "progress"));
 	json_decref(o);
+	world_answered(&w, 3);
 	assert_int_equal(world_count(&w, "SELECT count(*) FROM events WHERE kind='alert_sent'"), 3);
 
 	/* a restart does not repeat it */
