@@ -97,48 +97,111 @@ static void straggler_look_for_reason(struct job_host *host, const struct port_s
 	host->unseen = host->unseen || !known;
 }
 
-static struct job_host *host_of(
-	struct smap *index, struct job_host *hosts, size_t *n, const char *name)
+/* ---- which ports are a job's --------------------------------------------- */
+
+/* The ports that face hosts, by host: made once for all jobs, so that a job costs what it has. */
+struct host_ports {
+	const struct observed *observed;
+	const char **names; /* of hosts, in the order of their first port */
+	size_t n;
+	size_t *first; /* port of each host */
+	size_t *next; /* port of the same host after each port; NO_PORT: none */
+	struct smap *by_name; /* -> place in .names; owned */
+};
+
+#define NO_PORT SIZE_MAX
+
+static void host_ports_make(
+	const struct observed *observed, struct arena *a, struct host_ports *ret)
 {
-	uint64_t at;
-	if (smap_get(index, name, strlen(name), &at))
-		return &hosts[at];
-	smap_put(index, name, strlen(name), *n);
-	hosts[*n] = (struct job_host){.name = name, .slowest = INFINITY};
-	return &hosts[(*n)++];
+	const size_t n_ports = observed->n_fabric_ports;
+	size_t *last = arena_array(a, size_t, n_ports + 1);
+	*ret = (struct host_ports){.observed = observed, .by_name = smap_new()};
+	ret->names = arena_array(a, const char *, n_ports + 1);
+	ret->first = arena_array(a, size_t, n_ports + 1);
+	ret->next = arena_array(a, size_t, n_ports + 1);
+	for (size_t i = 0; i < n_ports; i++) {
+		const char *name = observed->ports[i].port->host;
+		uint64_t at;
+		ret->next[i] = NO_PORT;
+		if (!name)
+			continue;
+		if (smap_get(ret->by_name, name, strlen(name), &at)) {
+			ret->next[last[at]] = i;
+		} else {
+			at = ret->n++;
+			ret->names[at] = name;
+			ret->first[at] = i;
+			smap_put(ret->by_name, name, strlen(name), at);
+		}
+		last[at] = i;
+	}
 }
 
-static size_t hosts_of(
-	const struct observed *observed, const struct fabric_job *job, struct job_host *host)
+static int place_order(const void *left, const void *right)
 {
-	struct smap *index = smap_new();
+	const size_t a = *(const size_t *)left;
+	const size_t b = *(const size_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* Places in .names of the hosts of @job (NULL: all of them), ascending. */
+static size_t *job_places(const struct host_ports *by_host, const struct fabric_job *job,
+	struct arena *a, size_t *ret_n)
+{
 	size_t n = 0;
-	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
-		const struct port_seen *p = &observed->ports[i];
-		const char *name = p->port->host;
-		if (!name || (job && !fabric_job_has(job, name)))
-			continue;
-		struct job_host *h = host_of(index, host, &n, name);
-		h->ports++;
-		if (!p->out_known || !p->in_known) {
-			h->unseen_ports++;
-			continue;
-		}
-		const double rate = (p->out.rate_bps + p->in.rate_bps) / 8;
-		h->rate += rate;
-		h->out_rate += p->out.rate_bps / 8;
-		h->in_rate += p->in.rate_bps / 8;
-		straggler_look_for_reason(h, p);
-		if (p->out.capacity_bps &&
-			(!h->capacity_bps || p->out.capacity_bps < h->capacity_bps))
-			h->capacity_bps = p->out.capacity_bps;
-		if (rate < h->slowest) {
-			h->slowest = rate;
-			h->port = p;
-		}
+	uint64_t at;
+	/* A job with a pattern looks at every host, one with names only at its own. */
+	const bool every = !job || job->n_globs > 0;
+	const size_t most = every ? by_host->n : job->n_names;
+	size_t *places = arena_array(a, size_t, most + 1);
+	for (size_t i = 0; every && i < by_host->n; i++)
+		if (!job || fabric_job_has(job, by_host->names[i]))
+			places[n++] = i;
+	for (size_t i = 0; !every && i < job->n_names; i++) {
+		const char *name = job->names[i]; /* sorted: what is named twice stands together */
+		const bool again = i > 0 && str_eq(name, job->names[i - 1]);
+		if (!again && smap_get(by_host->by_name, name, strlen(name), &at))
+			places[n++] = at;
 	}
-	smap_free(index);
-	return n;
+	qsort(places, n, sizeof(*places), place_order);
+	*ret_n = n;
+	return places;
+}
+
+static void job_host_take(struct job_host *host, const struct port_seen *port)
+{
+	host->ports++;
+	if (!port->out_known || !port->in_known) {
+		host->unseen_ports++;
+		return;
+	}
+	const double rate = (port->out.rate_bps + port->in.rate_bps) / 8;
+	host->rate += rate;
+	host->out_rate += port->out.rate_bps / 8;
+	host->in_rate += port->in.rate_bps / 8;
+	straggler_look_for_reason(host, port);
+	if (port->out.capacity_bps &&
+		(!host->capacity_bps || port->out.capacity_bps < host->capacity_bps))
+		host->capacity_bps = port->out.capacity_bps;
+	if (rate < host->slowest) {
+		host->slowest = rate;
+		host->port = port;
+	}
+}
+
+static struct job_host *hosts_of(const struct host_ports *by_host, const struct fabric_job *job,
+	struct arena *a, size_t *ret_n)
+{
+	const size_t *places = job_places(by_host, job, a, ret_n);
+	struct job_host *hosts = arena_array(a, struct job_host, *ret_n + 1);
+	for (size_t i = 0; i < *ret_n; i++) {
+		const size_t place = places[i];
+		hosts[i] = (struct job_host){.name = by_host->names[place], .slowest = INFINITY};
+		for (size_t p = by_host->first[place]; p != NO_PORT; p = by_host->next[p])
+			job_host_take(&hosts[i], &by_host->observed->ports[p]);
+	}
+	return hosts;
 }
 
 /* What one direction of a host carries, per port. */
@@ -218,8 +281,8 @@ static double past_octets(
 
 /* The best part of the median the host's port ever moved in a quarter of the past; NAN when nothing
  * is known of it. */
-static double best_part(const struct window *past, const struct observed *observed,
-	const struct job_host *host, const struct job_host *hosts, size_t n, struct arena *a)
+static double best_part(const struct window *past, const struct job_host *host,
+	const struct job_host *hosts, size_t n, struct arena *a)
 {
 	double best = NAN, *all = arena_array(a, double, n + 1);
 	for (unsigned q = 0; q < QUARTERS; q++) {
@@ -322,12 +385,12 @@ static void straggler_report_fine(const struct analyzer_in *in, const struct job
 		t.f->summary = "another reason is more likely";
 }
 
-static void judge_job(const struct analyzer_in *in, const struct observed *observed,
+static void judge_job(const struct analyzer_in *in, const struct host_ports *by_host,
 	const struct fabric_job *job, struct finding_list *out)
 {
 	const struct straggler_options *opt = in->options;
-	struct job_host *v = arena_array(in->arena, struct job_host, observed->n_fabric_ports + 1);
-	const size_t n = hosts_of(observed, job, v);
+	size_t n;
+	struct job_host *v = hosts_of(by_host, job, in->arena, &n);
 	if (!straggler_compare(v, n, in->arena))
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -338,7 +401,7 @@ static void judge_job(const struct analyzer_in *in, const struct observed *obser
 			straggler_report_fine(in, h, FINDING_UNDER, out);
 			continue;
 		}
-		const double before = best_part(in->past, observed, h, v, n, in->arena);
+		const double before = best_part(in->past, h, v, n, in->arena);
 		if (h->hindered || h->part > OTHER_ROLE * before || h->best_way >= opt->below)
 			straggler_report_fine(in, h, FINDING_IDLE, out);
 		else
@@ -348,11 +411,13 @@ static void judge_job(const struct analyzer_in *in, const struct observed *obser
 
 static int straggler_run(const struct analyzer_in *in, struct finding_list *out)
 {
-	const struct observed *o = observe(in);
+	struct host_ports by_host;
+	host_ports_make(observe(in), in->arena, &by_host);
 	for (size_t j = 0; j < in->fabric->n_jobs; j++)
-		judge_job(in, o, &in->fabric->jobs[j], out);
+		judge_job(in, &by_host, &in->fabric->jobs[j], out);
 	if (!in->fabric->n_jobs)
-		judge_job(in, o, NULL, out);
+		judge_job(in, &by_host, NULL, out);
+	smap_free(by_host.by_name);
 	return 0;
 }
 

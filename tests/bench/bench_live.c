@@ -3,8 +3,8 @@
  * of @switches switches of 64 ports, polled every 10 s as SONiC is over SNMP (13 values of a port,
  * 5 of each of its 8 priorities), for @minutes of simulated time; nothing is stored. @busy of 100
  * counters move, the others stand still. Prints the memory that is in use, the resident memory, CPU
- * per sample, and the longest call of pipeline_advance(). Usage: bench_live [SWITCHES [MINUTES
- * [BUSY]]]
+ * per sample, and the longest call of pipeline_advance(). @jobs jobs share the
+ * hosts. Usage: bench_live [SWITCHES [MINUTES [BUSY [JOBS]]]]
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -50,7 +50,23 @@ static size_t resident_kb(void)
 	return kb;
 }
 
-static char *fabric_text(unsigned leaves, unsigned spines)
+/* A job's hosts, by name, as a scheduler tells them. */
+static void jobs_text(struct str *s, unsigned hosts, unsigned jobs)
+{
+	if (jobs > 0)
+		str_add(s, "jobs:\n");
+	for (unsigned j = 0; j < jobs; j++) {
+		const char *comma = "";
+		str_addf(s, "  - { name: job%u, gpus: 8, hosts: \"", j);
+		for (unsigned h = j; h < hosts; h += jobs) {
+			str_addf(s, "%snode-%u", comma, h + 1);
+			comma = ",";
+		}
+		str_add(s, "\" }\n");
+	}
+}
+
+static char *fabric_text(unsigned leaves, unsigned spines, unsigned jobs)
 {
 	struct str s = {0};
 	str_add(&s, "fabric: bench\ndefaults: { interval: 10s }\ndevices:\n");
@@ -75,6 +91,7 @@ static char *fabric_text(unsigned leaves, unsigned spines)
 		}
 	}
 	str_addf(&s, "lossless: { priorities: [%d] }\n", LOSSLESS);
+	jobs_text(&s, leaves * HOST_PORTS, jobs);
 	return s.s;
 }
 
@@ -128,9 +145,10 @@ int main(int argc, char **argv)
 {
 	const unsigned switches = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 64,
 		       minutes = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 32,
-		       percent = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 25;
+		       percent = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 25,
+		       jobs = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
 	const unsigned spines = switches / 3 ? switches / 3 : 1, leaves = switches - spines;
-	rw_cleanup(freep) char *yaml = fabric_text(leaves, spines);
+	rw_cleanup(freep) char *yaml = fabric_text(leaves, spines, jobs);
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
