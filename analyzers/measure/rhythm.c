@@ -30,6 +30,8 @@
 #define NEARLY 0.85 /* of the best peak: as good */
 #define LOW_PART 0.25 /* of the busy slices: what idle ones may hold */
 #define SLICES_PER_STEP 2 /* at least */
+#define STRETCHES_MIN 4 /* as long as a step, before it is one */
+#define STRETCHES_BEGUN 0.75 /* of them in which an exchange begins */
 
 const uint16_t throughput_metrics[] = {M_PORT_OUT_OCTETS, M_PORT_IN_OCTETS};
 const size_t throughput_n_metrics = rw_countof(throughput_metrics);
@@ -584,9 +586,10 @@ static double rhythm_refine(const double *correlations, size_t n, double lag)
 
 /*
  * Is there an idle part between exchanges? Slices longer than a step hold some of every exchange,
- * and what looks like a rhythm then is the beat of the step with the polls.
+ * and what looks like a rhythm then is the beat of the step with the polls. @ret_middle lies
+ * between what idle and what busy slices hold.
  */
-static bool rhythm_breathes(const double *values, size_t n)
+static bool rhythm_breathes(const double *values, size_t n, double *ret_middle)
 {
 	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
 	size_t seen = 0;
@@ -596,6 +599,7 @@ static bool rhythm_breathes(const double *values, size_t n)
 	const double low = stats_quantile(sorted, seen, 0.1),
 		     high = stats_quantile(sorted, seen, 0.9);
 	free(sorted);
+	*ret_middle = (low + high) / 2;
 	return low < LOW_PART * high;
 }
 
@@ -622,10 +626,38 @@ static double smallest_part(const double *correlations, size_t n, double lag)
 	return lag;
 }
 
+/*
+ * A step comes back: in nearly each stretch as long as @step slices an exchange begins. One fault
+ * and its end, or a fault and a gap in the data, correlate at their distance too, but there is one
+ * beginning for each. Stretches of which less than half is seen tell nothing.
+ */
+static bool rhythm_comes_back(const double *values, size_t n, double step, double middle)
+{
+	const size_t length = (size_t)ceil(step) + 1;
+	size_t told = 0, begun = 0;
+	bool was_idle = false;
+	for (size_t from = 0; from + length <= n; from += length) {
+		size_t seen = 0, begins = 0;
+		for (size_t k = from; k < from + length; k++) {
+			if (isnan(values[k]))
+				continue;
+			const bool is_idle = values[k] <= middle;
+			begins += was_idle && !is_idle;
+			was_idle = is_idle;
+			seen++;
+		}
+		if (2 * seen < length)
+			continue;
+		told++;
+		begun += begins > 0;
+	}
+	return told >= STRETCHES_MIN && (double)begun >= STRETCHES_BEGUN * (double)told;
+}
+
 bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct period *ret)
 {
 	*ret = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
-	double sum = 0, squares = 0, top = 0;
+	double sum = 0, squares = 0, top = 0, middle;
 	size_t seen = 0;
 	for (size_t k = 0; k < n; k++) {
 		if (isnan(values[k]))
@@ -635,7 +667,7 @@ bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct peri
 		top = fmax(top, values[k]);
 		seen++;
 	}
-	if (seen < 16 || !rhythm_breathes(values, n))
+	if (seen < 16 || !rhythm_breathes(values, n, &middle))
 		return false;
 	const double mean = sum / (double)seen, variance = squares / (double)seen - mean * mean;
 	const size_t lags = n / 2;
@@ -651,10 +683,11 @@ bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct peri
 	size_t lag = SLICES_PER_STEP;
 	while (lag < lags && !(is_peak(r, lags, lag) && r[lag] >= NEARLY * best))
 		lag++;
-	const bool found = lag < lags && best >= PEAK_MIN;
+	double step = NAN;
+	if (lag < lags && best >= PEAK_MIN)
+		step = smallest_part(r, lags, rhythm_refine(r, lags, peak_at(r, lags, lag)));
+	const bool found = !isnan(step) && rhythm_comes_back(values, n, step, middle);
 	if (found) {
-		const double step =
-			smallest_part(r, lags, rhythm_refine(r, lags, peak_at(r, lags, lag)));
 		size_t busy = 0;
 		for (size_t k = 0; k < n; k++)
 			busy += !isnan(values[k]) && values[k] > RHYTHM_IDLE * top;

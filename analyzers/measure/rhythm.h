@@ -113,7 +113,8 @@ struct period {
  * False (and .period_ns 0) when there is none (jobs that never idle, or whose slices are longer
  * than a step), and when the slices are too coarse: it takes two a step to see one, so at 1..30 s
  * polls steps below 2..60 s stay unknown. A harmonic is not taken for the step: the shortest lag
- * counts that is nearly as good as the best.
+ * counts that is nearly as good as the best. A fault and its end are no step: one comes back all
+ * through @values.
  */
 bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct period *ret);
 

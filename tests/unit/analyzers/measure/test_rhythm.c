@@ -210,6 +210,42 @@ static void test_period_of_a_stopped_job(void **state)
 	alarm(0);
 }
 
+/*
+ * A job of steps of 0.4 s, polled each second: its slices never idle. Then a fault stops it, it is
+ * repaired, and the data has a gap or the job stands still once more: two pauses are no step,
+ * however far apart they lie.
+ */
+static void test_fault_and_gap_are_no_step(void **state)
+{
+	uint64_t seed = 7;
+	double longest_s = 0;
+	for (size_t apart = 90; apart <= 280; apart += 1) {
+		for (int what = 0; what < 6; what++) {
+			const size_t fault = 150, length = 20 + apart / 4;
+			double v[600];
+			struct period p;
+			for (size_t k = 0; k < rw_countof(v); k++) {
+				const size_t begun = (size_t)((double)k / 0.4),
+					     ended = (size_t)((double)(k + 1) / 0.4);
+				v[k] = 4e8 * (double)(ended - begun);
+				if (what >= 3) /* steps that vary beat with no poll */
+					v[k] = 1e9 * (0.9 + 0.2 * storm_random(&seed));
+				const bool again = k >= fault + apart && k < fault + apart + length;
+				if (k >= fault && k < fault + length)
+					v[k] *= 0.03;
+				if (again && what % 3 == 0)
+					v[k] *= 0.03;
+				if (again && what % 3 == 1)
+					v[k] = NAN;
+			}
+			if (rhythm_period(v, rw_countof(v), NS_PER_S, &p))
+				longest_s = fmax(longest_s, (double)p.period_ns / NS_PER_S);
+		}
+	}
+	if (longest_s > 0)
+		fail_msg("a step of %.0f s", longest_s);
+}
+
 /* Two hosts; the counter of one is silent for a while, one wraps around 64 bits never: its share
  * stands in. */
 static void test_throughput(void **state)
@@ -372,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_level_and_busy),
 		cmocka_unit_test(test_period),
 		cmocka_unit_test(test_period_of_a_stopped_job),
+		cmocka_unit_test(test_fault_and_gap_are_no_step),
 		cmocka_unit_test(test_throughput),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
