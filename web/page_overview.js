@@ -48,7 +48,7 @@ function signalWhere(ctx, s) {
 function baseline(s) {
 	if (s.baseline === null || s.baseline === undefined)
 		return h("span", { class: "quiet" }, format.UNKNOWN);
-	const span = s.baseline_span_s ? "over the last " + format.duration(s.baseline_span_s) : "";
+	const span = s.baseline_from ? "the median from " + format.moment(s.baseline_from) + " to " + format.moment(s.baseline_to) + "; times of incidents are left out" : "";
 	return h("span", { title: span }, format.value(s.baseline, s.unit));
 }
 

@@ -191,6 +191,9 @@ static void wall_add_signal_where(struct str *out, const struct watch_signal *si
 		str_addf(out, " - %s", why);
 }
 
+/* A baseline is kept once a minute: one that ends no longer ago is one of now. */
+#define BASE_FRESH_NS (3 * 60 * NS_PER_S)
+
 struct wall_signal_layout {
 	int name, now, base, state, where; /* columns where they begin */
 };
@@ -202,25 +205,43 @@ static void wall_widen(int *width, const char *text)
 		*width = n;
 }
 
-/* "BASE 1d": how long the baseline looks back, where all that have one agree. */
+/* The baseline of the first signal that has one; false where others have one of another time. */
+static bool wall_base_agrees(const struct wall *wall, const struct watch_signal **ret)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < wall->n_signals; i++) {
+		const struct watch_signal *signal = &wall->signals[i];
+		if (isnan(signal->baseline_span_s))
+			continue;
+		if (*ret &&
+			(signal->baseline_from.ns != (*ret)->baseline_from.ns ||
+				signal->baseline_to.ns != (*ret)->baseline_to.ns))
+			return false;
+		*ret = signal;
+	}
+	return true;
+}
+
+/* "BASE 1d": how long the baselines look back; "BASE to 10:38Z": what came later is an incident,
+ * and not usual. "BASELINE" where signals do not agree. */
 static void wall_add_base_title(struct str *out, const struct wall *wall)
 {
-	double span_s = NAN;
-	for (size_t i = 0; i < wall->n_signals; i++) {
-		double own_s = wall->signals[i].baseline_span_s;
-		if (isnan(own_s))
-			continue;
-		if (!isnan(span_s) && own_s != span_s) {
-			str_add(out, "BASELINE");
-			return;
-		}
-		span_s = own_s;
+	const struct watch_signal *signal;
+	char text[WALL_TEXT_MAX];
+	if (!wall_base_agrees(wall, &signal)) {
+		str_add(out, "BASELINE");
+		return;
 	}
 	str_add(out, "BASE");
-	if (isnan(span_s))
+	if (!signal)
 		return;
-	char span[32];
-	str_addf(out, " %s", unit_duration_text(span, sizeof(span), llround(span_s) * NS_PER_S));
+	if (wall->frame->window.to.ns - signal->baseline_to.ns > BASE_FRESH_NS) {
+		str_addf(out, " to %.5sZ", wall_format(text, signal->baseline_to, 0) + 11);
+		return;
+	}
+	str_addf(out, " %s",
+		unit_duration_text(
+			text, sizeof(text), llround(signal->baseline_span_s) * NS_PER_S));
 }
 
 static struct wall_signal_layout wall_lay_out_signals(const struct wall *wall)

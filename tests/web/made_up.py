@@ -38,7 +38,7 @@ class Fabric:
         self.turn += 1
         t = self.turn
         names = [self.name(i) for i in range(LEAVES + SPINES)]
-        signals = [{"name": n, "signal": n.replace("_", " "), "value": noise(n, t), "value_low": 0.0, "unit": "ratio", "quality": "exact", "baseline": 0.2, "baseline_span_s": 86400,
+        signals = [{"name": n, "signal": n.replace("_", " "), "value": noise(n, t), "value_low": 0.0, "unit": "ratio", "quality": "exact", "baseline": 0.2, "baseline_span_s": 86400, "baseline_from": None, "baseline_to": None,
                     "state": ("ok", "warning", "critical", "unknown", "idle")[int(noise(n, t // 3) * 5)], "where": names[k], "why": "because of " + names[k],
                     "subject": {"device": names[k], "port": self.port(k), "priority": 3, "host": None}, "incident": None}
                    for k, n in enumerate("exchange_time step_time pause_time pause_frames ecn_marks lossless_drops nak discards errors ecmp_imbalance links_below_class".split())]

@@ -56,6 +56,8 @@ static const struct field watch_signal_fields[] = {
 	TEXT(quality, "`exact`, `estimated`, `bound` or `unknown`.", .known = true),
 	NUMBER(baseline, UNIT_NONE, "What is usual, in `unit`."),
 	NUMBER(baseline_span_s, UNIT_SECONDS, "Time from which the baseline comes."),
+	TIME(baseline_from, "Its oldest value. Times of incidents are left out."),
+	TIME(baseline_to, "Its newest value."),
 	WORD(state, golden_state, golden_state_names, GOLDEN_STATES,
 		"`ok`, `warning`, `critical` or `unknown`."),
 	TEXT(where, "Place with the worst value."),

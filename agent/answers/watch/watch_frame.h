@@ -32,6 +32,7 @@ struct watch_signal {
 	double value, value_low;
 	const char *unit, *quality;
 	double baseline, baseline_span_s;
+	wall_t baseline_from, baseline_to; /* times of incidents between them are left out */
 	enum golden_state state;
 	const char *where, *why;
 	struct watch_subject subject;

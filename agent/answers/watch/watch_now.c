@@ -223,6 +223,8 @@ static struct watch_signal watch_signal_of(
 		.quality = watch_quality(value),
 		.baseline = NAN,
 		.baseline_span_s = NAN,
+		.baseline_from = TIME_UNKNOWN,
+		.baseline_to = TIME_UNKNOWN,
 		.state = value->state,
 		.where = watch_text(a, value->where),
 		.why = watch_text(a, value->why),

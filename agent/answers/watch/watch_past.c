@@ -14,6 +14,8 @@
 #include "base/str.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/client/client.h"
+#include "agent/document/json_outside.h"
+#include "agent/document/json_value.h"
 #include "analyzers/measure/job_limits.h"
 #include "analyzers/measure/rhythm.h"
 #include "config/config.h"
@@ -29,6 +31,9 @@
 /* A value of a job is of now when it is no older: it is kept once a minute. */
 #define FRESH_NS (3 * 60 * NS_PER_S)
 enum { BASELINE_LEAST = 2 }; /* values */
+/* After an incident is closed: what it left drains, and one that a person closed while the fault
+ * lasts opens again. */
+#define AFTER_NS (5 * 60 * NS_PER_S)
 
 struct past_value {
 	int64_t t_ns;
@@ -41,8 +46,17 @@ struct past_series {
 	size_t n, cap;
 };
 
+/* The time of an incident, in which nothing that it touches is usual. */
+struct past_fault {
+	int64_t from_ns, to_ns;
+	enum cause cause;
+	bool is_info;
+};
+
 struct watch_past {
 	int64_t at_ns;
+	struct past_fault *faults; /* open in the last day, if only for a part of it */
+	size_t n_faults, cap_faults;
 	struct smap *index; /* port -> index into .v */
 	struct past_series *v;
 	size_t n, cap;
@@ -126,12 +140,53 @@ static int past_read_day(struct watch_past *past, struct client *client, struct 
 	return rc;
 }
 
+/* When the fault of a stored incident began; 0: the document does not say it. */
+static int64_t past_onset(const char *document)
+{
+	json_t *incident = json_outside(document, strlen(document), 0, NULL);
+	wall_t onset = {0};
+	if (wall_parse(doc_word(incident, "first"), (wall_t){0}, &onset) < 0)
+		onset.ns = 0;
+	json_decref(incident);
+	return onset.ns;
+}
+
+static int past_take_fault(void *arg, int n, char *const *values, char *const *names)
+{
+	struct watch_past *past = arg;
+	if (n != 5 || !values[0] || !values[1] || !values[2])
+		return 0;
+	struct past_fault fault = {.from_ns = strtoll(values[2], NULL, 10),
+		.to_ns = INT64_MAX,
+		.cause = cause_by_name(values[0]),
+		.is_info = str_eq(values[1], "info")};
+	if (values[3])
+		fault.to_ns = strtoll(values[3], NULL, 10) + AFTER_NS;
+	const int64_t onset_ns = past_onset(str_or(values[4], ""));
+	if (onset_ns > 0 && onset_ns < fault.from_ns)
+		fault.from_ns = onset_ns;
+	rw_grow(past->faults, past->n_faults, past->cap_faults);
+	past->faults[past->n_faults++] = fault;
+	return 0;
+}
+
+/* The incidents of the day, open ones and closed ones. */
+static int past_read_faults(struct watch_past *past, struct client *client, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT cause, severity, opened_ns, closed_ns, json FROM incidents WHERE opened_ns "
+		"<= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
+		(long long)past->at_ns, (long long)(past->at_ns - DAY_NS - AFTER_NS));
+	return history_sql(client->history, sql.s, past_take_fault, past, e);
+}
+
 struct watch_past *watch_past_read(struct client *client, struct err *e)
 {
 	struct watch_past *past = rw_calloc(1, sizeof(*past));
 	past->index = smap_new();
 	past->at_ns = client_data_end(client);
-	if (past_read_day(past, client, e) == 0)
+	if (past_read_day(past, client, e) == 0 && past_read_faults(past, client, e) == 0)
 		return past;
 	watch_past_free(past);
 	return NULL;
@@ -146,6 +201,7 @@ void watch_past_free(struct watch_past *past)
 		free(past->v[i].v);
 	}
 	free(past->v);
+	free(past->faults);
 	smap_free(past->index);
 	free(past);
 }
@@ -162,58 +218,75 @@ static const struct past_series *past_find(const struct watch_past *past, const 
 
 struct past_usual {
 	double median; /* NAN: too few values */
-	double span_s;
+	int64_t from_ns, to_ns; /* of the values that count; 0: none */
 };
 
-/* Of the values before @until_ns. What lasts since a fault began is not usual. */
-static struct past_usual past_usual_of(const struct past_series *series, int64_t until_ns)
+/* Whose usual is asked for: a signal's, or GOLDEN_COUNT for the throughput of a job. */
+static bool past_touches(const struct past_fault *fault, enum golden signal)
 {
-	struct past_usual usual = {.median = NAN, .span_s = NAN};
-	size_t n = 0;
+	const bool may_cost = cause_has(fault->cause, CAUSE_MAY_COST);
+	if (signal == GOLDEN_COUNT)
+		return may_cost;
+	/* a job that stands still, or a host that does not slow down, changes what all ports send
+	 * and queues mark; an information changes only the signal it shows in */
+	return golden_shows(signal, fault->cause) || (may_cost && !fault->is_info);
+}
+
+static bool past_is_usual(const struct watch_past *past, enum golden signal, int64_t t_ns)
+{
+	for (size_t i = 0; i < past->n_faults; i++) {
+		const struct past_fault *fault = &past->faults[i];
+		if (t_ns >= fault->from_ns && t_ns < fault->to_ns && past_touches(fault, signal))
+			return false;
+	}
+	return true;
+}
+
+/* Of the values outside the incidents that touch @signal: neither a fault that lasts nor one that
+ * ended is usual. */
+static struct past_usual past_usual_of(
+	const struct watch_past *past, enum golden signal, const struct past_series *series)
+{
+	struct past_usual usual = {.median = NAN};
 	if (!series)
 		return usual;
-	while (n < series->n && series->v[n].t_ns < until_ns)
-		n++;
-	if (n < BASELINE_LEAST)
-		return usual;
-	double *values = rw_calloc(n, sizeof(*values));
-	for (size_t i = 0; i < n; i++)
-		values[i] = series->v[i].value;
-	usual.median = stats_median(values, n);
-	usual.span_s = (double)(series->v[n - 1].t_ns - series->v[0].t_ns) / NS_PER_S;
+	double *values = rw_calloc(series->n + 1, sizeof(*values));
+	size_t n = 0;
+	for (size_t i = 0; i < series->n; i++) {
+		const struct past_value *value = &series->v[i];
+		if (!past_is_usual(past, signal, value->t_ns))
+			continue;
+		if (n == 0)
+			usual.from_ns = value->t_ns;
+		usual.to_ns = value->t_ns;
+		values[n++] = value->value;
+	}
+	if (n >= BASELINE_LEAST)
+		usual.median = stats_median(values, n);
+	else
+		usual.from_ns = usual.to_ns = 0;
 	free(values);
 	return usual;
 }
 
-static int64_t past_onset(const struct open_incident *incident)
+static void past_apply_usual(struct watch_signal *signal, const struct past_usual *usual)
 {
-	wall_t t;
-	if (wall_parse(str_or(incident->onset, ""), (wall_t){0}, &t) < 0)
-		return INT64_MAX;
-	return t.ns;
-}
-
-/* When the oldest open incident that shows in @signal began; INT64_MAX: none. */
-static int64_t past_onset_of(enum golden signal, const struct watch_answer *frame)
-{
-	int64_t onset_ns = INT64_MAX;
-	for (size_t i = 0; i < frame->n_incidents; i++) {
-		const struct open_incident *incident = &frame->incidents[i];
-		if (golden_shows(signal, cause_by_name(incident->cause)) &&
-			past_onset(incident) < onset_ns)
-			onset_ns = past_onset(incident);
-	}
-	return onset_ns;
+	signal->baseline = usual->median;
+	signal->baseline_from = signal->baseline_to = TIME_UNKNOWN;
+	signal->baseline_span_s = NAN;
+	if (isnan(usual->median))
+		return;
+	signal->baseline_from.ns = usual->from_ns;
+	signal->baseline_to.ns = usual->to_ns;
+	signal->baseline_span_s = (double)(usual->to_ns - usual->from_ns) / NS_PER_S;
 }
 
 void watch_past_apply(const struct watch_past *past, struct watch_answer *frame)
 {
 	for (size_t i = 0; i < frame->n_signals; i++) {
-		struct watch_signal *signal = &frame->signals[i];
-		const struct past_usual usual = past_usual_of(
-			past_find(past, signal->name), past_onset_of((enum golden)i, frame));
-		signal->baseline = usual.median;
-		signal->baseline_span_s = usual.span_s;
+		const struct past_series *series = past_find(past, frame->signals[i].name);
+		const struct past_usual usual = past_usual_of(past, (enum golden)i, series);
+		past_apply_usual(&frame->signals[i], &usual);
 	}
 }
 
@@ -252,19 +325,6 @@ static int64_t past_level_since(const struct past_series *series, double least)
 	while (at > 0 && fabs(series->v[at - 1].value - now) <= least * now)
 		at--;
 	return series->v[at].t_ns;
-}
-
-/* Any fault that may cost a job time changes its usual; the oldest one counts. */
-static int64_t past_job_onset(const struct watch_answer *frame)
-{
-	int64_t onset_ns = INT64_MAX;
-	for (size_t i = 0; i < frame->n_incidents; i++) {
-		const struct open_incident *incident = &frame->incidents[i];
-		if (cause_has(cause_by_name(incident->cause), CAUSE_MAY_COST) &&
-			past_onset(incident) < onset_ns)
-			onset_ns = past_onset(incident);
-	}
-	return onset_ns;
 }
 
 /* Did the agent keep anything lately? Then a job without a value was measured, too. */
@@ -316,7 +376,7 @@ static int64_t past_idle_since(const struct past_series *rate, double idle)
 }
 
 static struct past_job past_job_of(
-	const struct watch_past *past, const struct fabric_job *job, int64_t onset_ns, double least)
+	const struct watch_past *past, const struct fabric_job *job, double least)
 {
 	const struct past_series *rate = past_of_job(past, job, GOLDEN_JOB_RATE);
 	const struct past_series *level = past_of_job(past, job, GOLDEN_JOB_LEVEL);
@@ -327,8 +387,8 @@ static struct past_job past_job_of(
 		.level = past_newest(past, level),
 		.step = past_newest(past, step),
 		.exchange = past_newest(past, past_of_job(past, job, GOLDEN_JOB_EXCHANGE)),
-		.level_base = past_usual_of(level, onset_ns).median,
-		.step_base = past_usual_of(step, onset_ns).median,
+		.level_base = past_usual_of(past, GOLDEN_COUNT, level).median,
+		.step_base = past_usual_of(past, GOLDEN_COUNT, step).median,
 		.since_ns = past_level_since(level, least)};
 	if (past_job_state(&ret) == JOB_STOPPED)
 		ret.since_ns = past_idle_since(rate, past_job_idle(&ret));
@@ -379,15 +439,14 @@ void watch_jobs(const struct watch_past *past, const struct client *client, stru
 	struct watch_answer *frame)
 {
 	const struct fabric *fabric = client->config->fabric;
-	const int64_t onset_ns = past_job_onset(frame);
 	const double least = past_job_limit(client);
 	frame->jobs = arena_array(a, struct watch_job, fabric->n_jobs + 1);
 	for (size_t i = 0; i < fabric->n_jobs; i++) {
-		struct past_job job = past_job_of(past, &fabric->jobs[i], onset_ns, least);
+		struct past_job job = past_job_of(past, &fabric->jobs[i], least);
 		frame->jobs[frame->n_jobs++] = past_job_told(&job, a);
 	}
 	if (fabric->n_jobs == 0 && past_of_job(past, NULL, GOLDEN_JOB_RATE)) {
-		struct past_job job = past_job_of(past, NULL, onset_ns, least);
+		struct past_job job = past_job_of(past, NULL, least);
 		frame->jobs[frame->n_jobs++] = past_job_told(&job, a);
 	}
 }

@@ -1,7 +1,8 @@
 /*
  * watch_past - what the agent kept of golden signals and jobs in the last day (agent.signal, once a
- * minute): what is usual, and what the jobs do. Baselines are medians up to the onset of the oldest
- * open incident that shows in a signal, so that a fault that lasts does not become the usual.
+ * minute): what is usual, and what the jobs do. Baselines are medians of the values outside all
+ * incidents of that day, open and closed, that touch a signal: a fault that lasts does not become
+ * the usual, and one that is over was not.
  */
 #ifndef RW_REPORTS_WATCH_PAST_H
 #define RW_REPORTS_WATCH_PAST_H
@@ -19,7 +20,7 @@ struct watch_past;
 struct watch_past *watch_past_read(struct client *client, struct err *e);
 void watch_past_free(struct watch_past *past); /* NULL is fine */
 
-/* watch_past_apply - fills baseline and baseline_span_s of the signals. */
+/* watch_past_apply - fills the baselines of the signals, and over which time they were taken. */
 void watch_past_apply(const struct watch_past *past, struct watch_answer *frame);
 
 /*

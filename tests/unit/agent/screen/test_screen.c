@@ -110,6 +110,15 @@ static const char *numbered(struct arena *a, const char *name, int i)
 	return arena_printf(a, "%s%d", name, i);
 }
 
+static wall_t at(const char *time)
+{
+	wall_t t;
+	assert_int_equal(wall_parse(time, (wall_t){0}, &t), 0);
+	return t;
+}
+
+#define FRAME_TIME "2026-11-22T03:14:22Z"
+
 static struct watch_signal signal_row(struct arena *a, int i, enum golden_state state)
 {
 	return (struct watch_signal){.signal = numbered(a, "signal ", i),
@@ -118,6 +127,8 @@ static struct watch_signal signal_row(struct arena *a, int i, enum golden_state 
 		.quality = "bound",
 		.baseline = 0.01,
 		.baseline_span_s = 86400,
+		.baseline_from = at("2026-11-21T03:14:22Z"),
+		.baseline_to = at(FRAME_TIME),
 		.state = state,
 		.where = "leaf2 Ethernet2 p3"};
 }
@@ -156,14 +167,6 @@ static struct status_device device_row(struct arena *a, int i)
 		.reason = numbered(a, "reason ", i)};
 }
 
-static wall_t at(const char *time)
-{
-	wall_t t;
-	assert_int_equal(wall_parse(time, (wall_t){0}, &t), 0);
-	return t;
-}
-
-#define FRAME_TIME "2026-11-22T03:14:22Z"
 enum { N_SIGNALS = 11, N_PAUSED = 12, N_DEVICES = 5 };
 
 /* A wall on which everything is there, and more of each than fits. */
@@ -291,6 +294,14 @@ static void all_rows_on_paper(void **state)
 	expect(text, "signal 10");
 	expect(text, "BASE 1d");
 	expect(text, "step 450 ms (normal 422 ms)  +6.6 %");
+	/* what came after an onset is not usual */
+	for (size_t i = 0; i < wall->n_signals; i++)
+		wall->signals[i].baseline_to = at("2026-11-22T02:38:00Z");
+	rw_cleanup(freep) char *old = painted(&screen, &docs, 100, SCREEN_ROWS_ALL);
+	expect(old, "BASE to 02:38Z");
+	wall->signals[1].baseline_to = at(FRAME_TIME);
+	rw_cleanup(freep) char *both = painted(&screen, &docs, 100, SCREEN_ROWS_ALL);
+	expect(both, "BASELINE ");
 }
 
 /* What the frame itself does not know: that no newer one came. */

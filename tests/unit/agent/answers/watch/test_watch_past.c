@@ -27,6 +27,8 @@
 
 #define START_S 1700000000LL
 enum { QUIET_MIN = 60, FAULT_MIN = 10, END_MIN = QUIET_MIN + FAULT_MIN };
+/* An incident from the begin on that showed in discards, and was closed. */
+enum { PAST_END_MIN = 40 };
 
 static char dir[] = "/tmp/rw-past-XXXXXX", db[64];
 
@@ -78,6 +80,22 @@ static void keep_incident(
 	store_incident(s, &incident);
 }
 
+static void keep_closed(struct store *s)
+{
+	const struct store_incident incident = {.id = "cccccccc",
+		.cause = "class_leak",
+		.severity = "info",
+		.state = "closed",
+		.device = "leaf1",
+		.summary = "bytes in the wrong class",
+		.json = "{}",
+		.priority = PRIO_NONE,
+		.opened_ns = START_S * NS_PER_S,
+		.closed_ns = (START_S + PAST_END_MIN * 60) * NS_PER_S,
+		.updated_ns = 1};
+	store_incident(s, &incident);
+}
+
 static int begin(void **state)
 {
 	struct entities *t = entities_new();
@@ -94,6 +112,8 @@ static int begin(void **state)
 	for (int minute = 0; minute < END_MIN; minute++) {
 		const bool fault = minute >= QUIET_MIN;
 		keep(s, t, "pause_time", minute, fault ? 0.5 : 0.001 * (minute % 3));
+		keep(s, t, "ecn_marks", minute, fault ? 7e5 : 100);
+		keep(s, t, "discards", minute, minute < PAST_END_MIN + 5 ? 9e3 : 2);
 		keep_job(s, t, "slow", minute, fault ? 8e9 : 1e10, fault ? 8e9 : 1e10);
 		/* what still passes in a storm is its level of now */
 		keep_job(s, t, "crawls", minute, fault ? 5e7 : 5e9, fault ? 5e7 : 5e9);
@@ -113,6 +133,7 @@ static int begin(void **state)
 	/* explained by the first, so its money is part of that */
 	snprintf(json, sizeof(json), "{\"first\": \"%s\", \"parent\": \"aaaaaaaa\"}", onset);
 	keep_incident(s, "bbbbbbbb", "critical", 40, json);
+	keep_closed(s);
 	const int r = store_flush(s, &e);
 	store_close(s);
 	entities_free(t);
@@ -155,6 +176,34 @@ static void near(const json_t *row, const char *key, double wanted)
 		fail_msg("%s is %g, expected %g", key, doc_number(row, key), wanted);
 }
 
+static void expect_time(const json_t *row, const char *key, int minute)
+{
+	char wanted[WALL_TEXT_MAX];
+	wall_format(wanted, (wall_t){(START_S + minute * 60) * NS_PER_S}, 3);
+	assert_string_equal(doc_word(row, key), wanted);
+}
+
+/* A host that does not slow down shows in the pause it causes; the marks that its neighbours then
+ * get are no more usual for that. */
+static void test_a_fault_changes_all_signals(void **state)
+{
+	json_t *doc = frame(NULL);
+	const json_t *marks = named(json_object_get(doc, "signals"), "name", "ecn_marks");
+	near(marks, "baseline", 100);
+	expect_time(marks, "baseline_to", QUIET_MIN - 1);
+	json_decref(doc);
+}
+
+/* Closed by hand while it lasts, or over: its time was not usual. */
+static void test_a_closed_incident_was_not_usual(void **state)
+{
+	json_t *doc = frame(NULL);
+	const json_t *discards = named(json_object_get(doc, "signals"), "name", "discards");
+	near(discards, "baseline", 2);
+	expect_time(discards, "baseline_from", PAST_END_MIN + 5);
+	json_decref(doc);
+}
+
 /* A fault that lasts does not become the usual. */
 static void test_baseline_ends_at_the_onset(void **state)
 {
@@ -162,6 +211,8 @@ static void test_baseline_ends_at_the_onset(void **state)
 	const json_t *pause = named(json_object_get(doc, "signals"), "name", "pause_time");
 	near(pause, "baseline", 0.001);
 	near(pause, "baseline_span_s", (QUIET_MIN - 1) * 60);
+	expect_time(pause, "baseline_from", 0);
+	expect_time(pause, "baseline_to", QUIET_MIN - 1);
 	/* the worse of the two, though the other one costs more */
 	assert_string_equal(doc_word(pause, "incident"), "bbbbbbbb");
 	assert_string_equal(doc_word(pause, "state"), "critical");
@@ -306,6 +357,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_baseline_ends_at_the_onset),
+		cmocka_unit_test(test_a_fault_changes_all_signals),
+		cmocka_unit_test(test_a_closed_incident_was_not_usual),
 		cmocka_unit_test(test_jobs),
 		cmocka_unit_test(test_stopped_job),
 		cmocka_unit_test(test_crawling_job),
