@@ -111,7 +111,7 @@ export function portLink(ctx, device, port) {
 export function entityLink(ctx, name) {
 	const text = String(name);
 	const at = text.indexOf(":");
-	if (at > 0 && text.slice(0, at) !== "host")
+	if (at > 0 && !["host", "switch", "unknown"].includes(text.slice(0, at)))
 		return portLink(ctx, text.slice(0, at), text.slice(at + 1));
 	const devices = (ctx.frame && ctx.frame.devices) || [];
 	if (devices.some((d) => d.name === text))

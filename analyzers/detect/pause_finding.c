@@ -24,6 +24,17 @@ static bool has_role(const struct draft *draft, const char *entity)
 	return false;
 }
 
+/* "leaf2", "switch:spine9" where it is not configured; NULL: a host waits. */
+static const char *pause_waiting_switch(const struct pause_edge *edge, struct arena *a)
+{
+	const char *outsider = edge_outsider(edge);
+	if (edge->at)
+		return edge->at->port->device->name;
+	if (!outsider)
+		return NULL;
+	return arena_printf(a, "%s:%s", neighbor_kind_word(NEIGHBOR_SWITCH), outsider);
+}
+
 void pause_add_roles(
 	struct draft *draft, const char *role, const struct pause_edge *const *edges, size_t n)
 {
@@ -34,10 +45,7 @@ void pause_add_roles(
 			const struct pause_edge *e = edges[i];
 			const char *entity;
 			if (switches) {
-				if (e->at)
-					entity = e->at->port->device->name;
-				else
-					entity = NULL;
+				entity = pause_waiting_switch(e, draft->a);
 			} else if (e->at) {
 				entity = port_text(e->at, draft->a);
 			} else {
@@ -63,9 +71,9 @@ const char *pause_spread_text(const struct pause_root *root, struct arena *a)
 {
 	if (!root)
 		return "";
-	size_t switches = 0;
+	size_t switches = root->n_outsiders;
 	if (root->n_switches > 1)
-		switches = root->n_switches - 1;
+		switches += root->n_switches - 1;
 	if (!switches && !root->n_hosts)
 		return "";
 	return arena_printf(a, "; %s%s%s wait%s behind it (L%d)",

@@ -95,7 +95,7 @@ static void pause_spread_gather(struct diffuse *diffuse)
 			edge_level(e) < warn_for(diffuse, e->measured))
 			continue;
 		if (!e->at) {
-			diffuse->n_hosts++;
+			diffuse->n_hosts += !edge_outsider(e);
 			continue;
 		}
 		diffuse->edges[diffuse->n++] = e;

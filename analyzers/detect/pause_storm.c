@@ -122,6 +122,14 @@ static bool faces_host(const struct port_seen *port)
 	return port->port->host || (!port->port->peer && port->port->device->role == ROLE_LEAF);
 }
 
+/* The switch behind the port that is not configured; NULL: none. */
+static const char *storm_outsider(const struct pauser *pauser)
+{
+	if (pauser->port->port->outsider_kind == NEIGHBOR_SWITCH)
+		return pauser->port->port->outsider;
+	return NULL;
+}
+
 static struct finding *pause_storm_draft(const struct storm *storm, struct finding_list *out,
 	const struct pauser *pauser, enum finding_verdict verdict)
 {
@@ -400,7 +408,13 @@ static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draf
 			100 * ctx->load);
 		c -= 0.3;
 	}
-	if (!p->host[0]) {
+	if (storm_outsider(p)) {
+		finding_against(draft,
+			"%s is a switch: what makes it pause lies behind it, where nothing is "
+			"measured",
+			storm_outsider(p));
+		c -= 0.25;
+	} else if (!p->host[0]) {
 		finding_against(draft,
 			"no link is declared there: a host is assumed because the switch is a "
 			"leaf");
@@ -454,8 +468,9 @@ static void pause_storm_show_evidence(const struct storm_ctx *ctx, struct draft 
 	const char *device = ctx->top->port->port->device->name;
 	finding_evidence_device(draft, "pause.tree_share_ratio", device, ctx->root->share, "ratio",
 		ctx->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	finding_evidence_device(draft, "pause.tree_switches", device, (double)ctx->root->n_switches,
-		"switches", QUALITY_EXACT);
+	finding_evidence_device(draft, "pause.tree_switches", device,
+		(double)(ctx->root->n_switches + ctx->root->n_outsiders), "switches",
+		QUALITY_EXACT);
 	finding_evidence_device(draft, "pause.tree_hosts", device, (double)ctx->root->n_hosts,
 		"hosts", QUALITY_EXACT);
 }
@@ -486,6 +501,8 @@ static const char *pause_storm_summary_of(const struct storm_ctx *ctx, struct ar
 {
 	const struct pauser *p = ctx->top;
 	const char *who = "an undeclared neighbour";
+	if (storm_outsider(p))
+		who = arena_printf(a, "%s, which is not configured,", storm_outsider(p));
 	if (p->host[0])
 		who = p->host;
 	const char *port = port_text(p->port, a);

@@ -89,18 +89,22 @@ static bool words_is_switch(const json_t *incident, const char *name)
 	return false;
 }
 
-/* Who waits: switches and hosts among the victims; their ports are not counted. */
+/* Who waits beside the switch that the incident is about, as its summary counts them: switches and
+ * hosts among the victims; their ports are not counted. */
 static void add_victims(struct str *out, const json_t *incident)
 {
-	static const char host_prefix[] = "host:";
+	static const char host_prefix[] = "host:", switch_prefix[] = "switch:";
+	const char *own = doc_word(json_object_get(incident, "subject"), "device");
 	const json_t *role;
 	size_t k, switches = 0, hosts = 0;
 	json_array_foreach (json_object_get(incident, "roles"), k, role) {
 		const char *entity = doc_word(role, "entity");
 		const bool named = strncmp(entity, host_prefix, strlen(host_prefix)) == 0;
-		if (str_eq(doc_word(role, "role"), "culprit") || (strchr(entity, ':') && !named))
+		const bool outside = strncmp(entity, switch_prefix, strlen(switch_prefix)) == 0;
+		if (str_eq(doc_word(role, "role"), "culprit") || str_eq(entity, own) ||
+			(strchr(entity, ':') && !named && !outside))
 			continue;
-		if (!named && words_is_switch(incident, entity))
+		if (outside || (!named && words_is_switch(incident, entity)))
 			switches++;
 		else
 			hosts++;
@@ -109,7 +113,7 @@ static void add_victims(struct str *out, const json_t *incident)
 		return;
 	str_add(out, "Spread: ");
 	if (switches)
-		str_addf(out, "%zu switch%s", switches, str_if(switches != 1, "es"));
+		str_addf(out, "%zu other switch%s", switches, str_if(switches != 1, "es"));
 	if (switches && hosts)
 		str_add(out, " and ");
 	if (hosts)

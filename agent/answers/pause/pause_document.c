@@ -78,11 +78,13 @@ static bool pause_document_is_wanted(int asked, int priority)
 
 /* ---- tree ---------------------------------------------------------------- */
 
-/* Parallel links between two neighbours, or all hosts of one switch: a line of the tree. */
+/* Parallel links between two neighbours, or all hosts of one switch: a line of the tree. A switch
+ * that is not configured has a line of its own for each switch that pauses it. */
 struct tree_line {
 	const struct pause_edge **edges;
 	size_t n;
-	const struct fabric_device *waits; /* NULL: hosts */
+	const struct fabric_device *waits; /* NULL: hosts, or the outsider */
+	const char *outsider; /* a switch that is not configured; NULL: none */
 	const struct fabric_device *by; /* NULL: the root's host */
 	bool accused; /* what waits is the host that an incident accuses */
 	bool drawn;
@@ -113,6 +115,7 @@ static void pause_document_add_edge(struct drawing *drawing, const struct pause_
 	for (size_t i = 0; i < drawing->n && !l; i++)
 		if (drawing->lines[i].waits == pause_document_device_of(edge->at) &&
 			drawing->lines[i].by == pause_document_device_of(edge->by) &&
+			str_eq(drawing->lines[i].outsider, edge_outsider(edge)) &&
 			drawing->lines[i].accused == accused)
 			l = &drawing->lines[i];
 	if (!l) {
@@ -120,6 +123,7 @@ static void pause_document_add_edge(struct drawing *drawing, const struct pause_
 		l->waits = pause_document_device_of(edge->at);
 		l->by = pause_document_device_of(edge->by);
 		l->accused = accused;
+		l->outsider = edge_outsider(edge);
 	}
 	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
 		const struct pause_edge **wider =
@@ -151,7 +155,8 @@ static json_t *line_json(const struct drawing *drawing, const struct tree_line *
 			most = e;
 		least = fmin(least, edge_level(e));
 		confidence = pause_document_worse(confidence, edge_confidence(e));
-		json_array_append_new(ports, json_string(waiting_name(e)));
+		if (!line->outsider)
+			json_array_append_new(ports, json_string(waiting_name(e)));
 	}
 	json_object_set_new(o, "root", json_string(drawing->root));
 	json_object_set_new(o, "depth", json_integer(depth));
@@ -161,6 +166,10 @@ static json_t *line_json(const struct drawing *drawing, const struct tree_line *
 		waits = line->waits->name;
 	else if (line->accused)
 		waits = drawing->accused;
+	else if (line->outsider)
+		waits = line->outsider;
+	if (line->outsider)
+		json_array_append_new(ports, json_string(line->outsider));
 	json_object_set_new(o, "waits", json_string(waits));
 	json_object_set_new(
 		o, "role", json_string(line->accused ? drawing->accused_role : "victim"));
@@ -238,7 +247,8 @@ static json_t *tree_json(
 	json_object_set_new(o, "clear", json_boolean(root->clear));
 	json_object_set_new(o, "confidence", json_string(root_confidence(root)));
 	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(root)));
-	json_object_set_new(o, "switches", json_integer((json_int_t)root->n_switches));
+	json_object_set_new(
+		o, "switches", json_integer((json_int_t)(root->n_switches + root->n_outsiders)));
 	json_object_set_new(o, "hosts", json_integer((json_int_t)root->n_hosts));
 	json_object_set_new(o, "incident", json_null());
 	json_object_set_new(o, "role", json_null());
@@ -311,6 +321,29 @@ static json_t *queues_json(const struct pause_graph *graph, int priority)
 	return list;
 }
 
+/* Is it the first line of its switch? */
+static bool line_is_first(const struct drawing *drawing, size_t at)
+{
+	const struct tree_line *line = &drawing->lines[at];
+	for (size_t i = 0; i < at; i++) {
+		const struct tree_line *before = &drawing->lines[i];
+		if (before->waits == line->waits && str_eq(before->outsider, line->outsider))
+			return false;
+	}
+	return true;
+}
+
+static void accused_count(const struct drawing *drawing, size_t *ret_switches, size_t *ret_hosts)
+{
+	for (size_t i = 0; i < drawing->n; i++) {
+		const struct tree_line *line = &drawing->lines[i];
+		if (line->waits || line->outsider)
+			*ret_switches += line_is_first(drawing, i);
+		else if (!line->accused)
+			*ret_hosts += line->n;
+	}
+}
+
 /* All that waits at @priority, from the switch of the accused host outwards. Says how many switches
  * and hosts wait. */
 static json_t *accused_edges(const struct pause_graph *graph, const struct port_prio *prio,
@@ -340,16 +373,7 @@ static json_t *accused_edges(const struct pause_graph *graph, const struct port_
 	for (size_t i = 0; i < d.n; i++)
 		if (!d.lines[i].drawn)
 			json_array_append_new(d.edges, line_json(&d, &d.lines[i], 1));
-	bool *counted = arena_array(a, bool, graph->observed->n_devices + 1);
-	for (size_t i = 0; i < d.n; i++) {
-		const struct tree_line *line = &d.lines[i];
-		if (!line->waits && !line->accused)
-			*ret_hosts += line->n;
-		if (line->waits && !counted[line->waits->index])
-			*ret_switches += 1;
-		if (line->waits)
-			counted[line->waits->index] = true;
-	}
+	accused_count(&d, ret_switches, ret_hosts);
 	return d.edges;
 }
 

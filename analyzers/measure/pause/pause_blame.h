@@ -39,7 +39,8 @@ struct pause_root {
 	 * strongest: none drawn */
 	const struct pause_edge **direct, **indirect;
 	size_t n_direct, n_indirect;
-	size_t n_switches, n_hosts; /* that wait */
+	/* that wait; outsiders are switches that are not configured (struct fabric_port) */
+	size_t n_switches, n_outsiders, n_hosts;
 };
 
 struct pause_roots { /* in the arena */

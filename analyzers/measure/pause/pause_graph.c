@@ -5,6 +5,7 @@
 
 #include "analyzers/measure/input.h"
 #include "base/arena.h"
+#include "base/str.h"
 
 /* ---- pause_tree ------------------------------------------------------------ */
 
@@ -71,6 +72,25 @@ static size_t tree_wipe(struct tree *tree, int root_device)
 	return switches;
 }
 
+/* Who waits outside the configured switches: hosts, and outsiders, each counted once. */
+static void tree_count_outside(const struct tree *tree, struct pause_root *root)
+{
+	const char **names = NULL;
+	size_t cap = 0;
+	for (size_t i = 0; i < tree->tail; i++) {
+		const struct pause_edge *edge = &tree->net->edges[tree->queue[i]];
+		const char *outsider = edge_outsider(edge);
+		size_t at = 0;
+		root->n_hosts += !edge->at && !outsider;
+		while (outsider && at < root->n_outsiders && !str_eq(names[at], outsider))
+			at++;
+		if (!outsider || at < root->n_outsiders)
+			continue;
+		arena_grow(tree->net->a, names, root->n_outsiders, cap);
+		names[root->n_outsiders++] = outsider;
+	}
+}
+
 static void tree_draw(struct tree *tree, struct pause_root *root)
 {
 	const struct pause_net *net = tree->net;
@@ -89,10 +109,9 @@ static void tree_draw(struct tree *tree, struct pause_root *root)
 			waiting_for(tree, net->edges[tree->queue[tree->head]].at);
 	const struct pause_edge **all =
 		arena_array(net->a, const struct pause_edge *, tree->tail + 1);
-	for (size_t i = 0; i < tree->tail; i++) {
+	for (size_t i = 0; i < tree->tail; i++)
 		all[i] = &net->edges[tree->queue[i]];
-		root->n_hosts += !all[i]->at;
-	}
+	tree_count_outside(tree, root);
 	root->direct = all;
 	root->indirect = all + root->n_direct;
 	root->n_indirect = tree->tail - root->n_direct;
@@ -132,7 +151,7 @@ int pause_ladder(const struct pause_root *root)
 {
 	if (!root || root->n_direct + root->n_indirect <= 1)
 		return 1;
-	if (root->n_switches >= 3)
+	if (root->n_switches + root->n_outsiders >= 3)
 		return 3;
 	return 2;
 }

@@ -143,6 +143,13 @@ static const char *edge_host(const struct port_seen *at, const struct port_seen 
 	return NULL;
 }
 
+const char *edge_outsider(const struct pause_edge *edge)
+{
+	if (edge->at || !edge->by || edge->by->port->outsider_kind != NEIGHBOR_SWITCH)
+		return NULL;
+	return edge->by->port->outsider;
+}
+
 static void edges_add(struct edge_maker *maker, const struct port_seen *at,
 	const struct port_seen *by, int priority)
 {

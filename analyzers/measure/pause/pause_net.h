@@ -149,4 +149,7 @@ static inline bool can_pass(const struct port_seen *in, const struct port_seen *
 struct pause_net pause_net_of(const struct observed *observed, const struct pause_edges *edges,
 	int priority, struct arena *a);
 
+/* edge_outsider - the switch that waits at @edge and is not configured; NULL: another waits. */
+const char *edge_outsider(const struct pause_edge *edge);
+
 #endif

@@ -29,6 +29,7 @@ static const char storm[] =
 	" 'roles': [{'entity': 'node-010', 'role': 'culprit'},"
 	"  {'entity': 'leaf2', 'role': 'direct_victim'},"
 	"  {'entity': 'leaf2:Ethernet2', 'role': 'direct_victim'},"
+	"  {'entity': 'switch:spine9', 'role': 'direct_victim'},"
 	"  {'entity': 'host:node-009', 'role': 'indirect_victim'}],"
 	" 'loss': [{'job': 'train', 'loss_ratio': 1.0, 'since': '2026-01-01T00:04:00Z',"
 	"  'measured_at': 'host ports', 'step_before_s': null, 'step_s': null}],"
@@ -104,7 +105,8 @@ static void card_storm(void **state)
 	check_size(text);
 	const char *const holds[] = {
 		"CRITICAL pfc_storm tdd53op4 open 11m $960/h ($64 so far) conf high\n",
-		"Spread: 1 switch and 1 host wait. Job train: stopped. Not: incast, deadlock.\n",
+		"Spread: 1 other switch and 1 host wait. Job train: stopped. Not: incast, "
+		"deadlock.\n",
 		("DO NOW   1 on node-010 (read only):\n"
 		 "           ethtool -S <nic> | grep -i -E 'out_of_buffer|discard|prio3_pause'\n"),
 		"drain the host or shut its port (aborts the job)\n",
