@@ -21,6 +21,14 @@ size_t paper_width(FILE *out, size_t usual, size_t most)
 	return w.ws_col;
 }
 
+size_t paper_height(FILE *out)
+{
+	struct winsize w;
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0)
+		return 0;
+	return w.ws_row;
+}
+
 bool paper_is_utf8(void)
 {
 	/* The process keeps its own locale: numbers keep their decimal point. */

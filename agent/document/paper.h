@@ -10,6 +10,9 @@
  */
 size_t paper_width(FILE *out, size_t usual, size_t most);
 
+/* paper_height - rows of the terminal behind @out; 0 where there is none, and no end. */
+size_t paper_height(FILE *out);
+
 /* paper_is_utf8 - do the locale's characters reach beyond ASCII? Any thread. */
 bool paper_is_utf8(void);
 

@@ -1,6 +1,8 @@
-/* incident_card - lays an incident out in 12 lines. */
+/* incident_card - lays an incident out in the lines that a terminal has. */
 #include "agent/answers/incident/incident_card.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -9,12 +11,13 @@
 #include "agent/answers/incident/incident_words.h"
 #include "agent/answers/common/text.h"
 
-enum { CARD_LINES = 12, CARD_ROWS = 40, LABEL_COLUMNS = 9 };
+enum { CARD_LEAST = 12, LABEL_COLUMNS = 9 };
+#define ALL SIZE_MAX
 
 struct card {
-	size_t width;
-	char *lines[CARD_ROWS]; /* owned */
-	size_t n;
+	size_t width, height;
+	char **lines; /* owned, as the array is */
+	size_t n, cap;
 };
 
 static void card_clear(struct card *card)
@@ -28,10 +31,8 @@ static void card_push(struct card *card, struct str *line)
 {
 	while (line->n && line->s[line->n - 1] == ' ')
 		line->s[--line->n] = '\0';
-	if (card->n < CARD_ROWS)
-		card->lines[card->n++] = line->s;
-	else
-		free(line->s);
+	rw_grow(card->lines, card->n, card->cap);
+	card->lines[card->n++] = line->s;
 }
 
 static size_t card_columns(const char *text, size_t bytes)
@@ -124,7 +125,7 @@ static void card_step(struct card *card, const char *label, unsigned number, con
 	rw_cleanup(str_done) struct str text = {0};
 	snprintf(head, sizeof(head), "%-*s%u ", LABEL_COLUMNS, label, number);
 	str_addf(&text, "%s  (%s)", doc_word(step, "text"), doc_word(step, "risk"));
-	card_paragraph(card, head, strlen(head), text.s, 2);
+	card_paragraph(card, head, strlen(head), text.s, ALL); /* what to do is never cut */
 }
 
 /* The first step that changes something; where there is none, the first one. */
@@ -156,15 +157,20 @@ static void card_do(struct card *card, const json_t *incident, size_t commands)
 
 /* ---- the card ------------------------------------------------------------ */
 
-/* How much each part may take; the next row is tried when the card is too long. */
+/* How many lines each part may take, and how many commands there are; the next row is tried when
+ * the card is too long. */
 static const struct card_budget {
-	size_t what, why, against, unproved, commands;
+	size_t what, spread, why, against, unproved, commands;
 } budgets[] = {
-	{2, 2, 2, 2, 2},
-	{2, 2, 1, 1, 2},
-	{2, 1, 1, 1, 2},
-	{2, 1, 1, 1, 1},
-	{1, 1, 1, 1, 1},
+	{ALL, ALL, ALL, ALL, ALL, ALL},
+	{ALL, ALL, 4, 4, 4, ALL},
+	{ALL, ALL, 2, 2, 2, ALL},
+	{ALL, ALL, 2, 2, 2, 2},
+	{3, 2, 2, 1, 1, 2},
+	{2, 2, 1, 1, 1, 2},
+	{2, 1, 1, 1, 1, 2},
+	{2, 1, 1, 1, 1, 1},
+	{1, 1, 1, 1, 1, 1},
 };
 
 static void card_fill(struct card *card, const json_t *incident, const struct card_budget *budget)
@@ -175,21 +181,22 @@ static void card_fill(struct card *card, const json_t *incident, const struct ca
 		summary = doc_word(incident, "headline");
 	card_clear(card);
 	incident_add_head(&head, incident);
-	card_paragraph(card, "", 0, head.s, 1);
+	card_paragraph(card, "", 0, head.s, ALL);
 	card_paragraph(card, "", 0, summary, budget->what);
 	str_add(&spread, "");
 	incident_add_spread(&spread, incident);
-	card_paragraph(card, "", 0, spread.s, 1);
+	card_paragraph(card, "", 0, spread.s, budget->spread);
 	card_do(card, incident, budget->commands);
 	card_list(card, "WHY", json_object_get(incident, "reasons_for"), budget->why, false);
 	card_list(card, "AGAINST", json_object_get(incident, "reasons_against"), budget->against,
 		false);
-	card_list(card, "CHANGED", json_object_get(incident, "changed_before"), 1, true);
+	card_list(card, "CHANGED", json_object_get(incident, "changed_before"), budget->unproved,
+		true);
 	card_list(card, "NOT PROVED", json_object_get(incident, "not_proved"), budget->unproved,
 		false);
 	str_add(&owner, "");
 	incident_add_owner(&owner, incident);
-	card_paragraph(card, "OWNER", LABEL_COLUMNS, owner.s, 1);
+	card_paragraph(card, "OWNER", LABEL_COLUMNS, owner.s, budget->unproved);
 }
 
 /* Where to read on: the runbook's address in a line of its own; a runbook that is a command
@@ -200,12 +207,10 @@ static void card_more(struct card *card, const json_t *incident)
 	const char *runbook = doc_word(incident, "runbook"), *id = doc_word(incident, "id");
 	const bool command = strncmp(runbook, program, strlen(program)) == 0;
 	struct str line = {0}, more = {0};
-	if (*runbook && !command && card->n < CARD_LINES) {
+	if (*runbook && !command) {
 		str_addf(&line, "%-*s%s", LABEL_COLUMNS, "RUNBOOK", runbook);
 		card_push(card, &line);
 	}
-	if (card->n >= CARD_LINES)
-		return;
 	str_addf(&more, "%-*s%sincident show %s --full; ", LABEL_COLUMNS, "MORE", program, id);
 	if (command)
 		str_add(&more, runbook + strlen(program));
@@ -214,15 +219,17 @@ static void card_more(struct card *card, const json_t *incident)
 	card_push(card, &more);
 }
 
-void incident_card_text(FILE *out, const json_t *incident, size_t width, bool color)
+void incident_card_text(FILE *out, const json_t *incident, size_t width, size_t height, bool color)
 {
-	struct card card = {.width = width};
+	struct card card = {.width = width, .height = height};
+	if (height > 0 && height < CARD_LEAST)
+		card.height = CARD_LEAST;
 	for (size_t k = 0; k < rw_countof(budgets); k++) {
 		card_fill(&card, incident, &budgets[k]);
-		if (card.n < CARD_LINES)
-			break; /* one is for what card_more() adds */
+		card_more(&card, incident);
+		if (card.height == 0 || card.n <= card.height)
+			break;
 	}
-	card_more(&card, incident);
 	const bool loud = color && str_eq(doc_word(incident, "severity"), "critical");
 	for (size_t k = 0; k < card.n; k++) {
 		fputs(str_if(k == 0 && color, loud ? "\033[1;31m" : "\033[1m"), out);
@@ -231,4 +238,5 @@ void incident_card_text(FILE *out, const json_t *incident, size_t width, bool co
 		fputc('\n', out);
 	}
 	card_clear(&card);
+	free(card.lines);
 }

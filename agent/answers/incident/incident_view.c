@@ -165,7 +165,10 @@ const struct view incident_timeline_view = {
 static void card_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	incident_card_text(out, doc, incident_view_width(out), color);
+	size_t height = paper_height(out);
+	if (height > 0)
+		height--; /* the line in which the next command is typed */
+	incident_card_text(out, doc, incident_view_width(out), height, color);
 }
 
 static void full_text(

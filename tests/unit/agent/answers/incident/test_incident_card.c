@@ -1,6 +1,6 @@
-/* test_incident_card - the card fits 12 lines of 80 columns whatever the finding says, names what
- * to do with commands that are not broken, and keeps reasons for and against apart; the page holds
- * all of it in each format. */
+/* test_incident_card - the card fits the lines of the terminal, of 80 columns, whatever the finding
+ * says, names what to do with commands that are not broken, and keeps reasons for and against
+ * apart; the page holds all of it in each format. */
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,17 +75,17 @@ static json_t *card_of(const char *text)
 	return o;
 }
 
-static char *card_text(const json_t *incident)
+static char *card_text(const json_t *incident, size_t height)
 {
 	char *text = NULL;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
-	incident_card_text(out, incident, 80, false);
+	incident_card_text(out, incident, 80, height, false);
 	fclose(out);
 	return text;
 }
 
-static void check_size(const char *text)
+static void check_size(const char *text, size_t most)
 {
 	size_t lines = 0;
 	for (const char *s = text; *s; lines++) {
@@ -94,18 +94,19 @@ static void check_size(const char *text)
 			fail_msg("%zu columns: %.*s", n, (int)n, s);
 		s += n + 1;
 	}
-	if (lines > 12)
-		fail_msg("%zu lines:\n%s", lines, text);
+	if (lines > most)
+		fail_msg("%zu lines, expected %zu:\n%s", lines, most, text);
 }
 
 static void card_storm(void **state)
 {
 	json_t *o = card_of(storm);
-	rw_cleanup(freep) char *text = card_text(o);
-	check_size(text);
+	rw_cleanup(freep) char *text = card_text(o, 16);
+	check_size(text, 16);
+	assert_null(strstr(text, "..."));
 	const char *const holds[] = {
 		"CRITICAL pfc_storm tdd53op4 open 11m $960/h ($64 so far) conf high\n",
-		"Spread: 1 other switch and 1 host wait. Job train: stopped. Not: incast, "
+		"Spread: 1 other switch and 1 host wait. Job train: stopped. Not: incast,\n"
 		"deadlock.\n",
 		("DO NOW   1 on node-010 (read only):\n"
 		 "           ethtool -S <nic> | grep -i -E 'out_of_buffer|discard|prio3_pause'\n"),
@@ -134,11 +135,46 @@ static void card_long(void **state)
 	}
 	json_object_set_new(o, "acked_by", json_string("alice"));
 	json_object_set_new(o, "assigned_to", json_string("bob"));
-	rw_cleanup(freep) char *text = card_text(o);
-	check_size(text);
+	rw_cleanup(freep) char *text = card_text(o, 12);
+	check_size(text, 12);
 	assert_non_null(strstr(text, "grep -i -E 'out_of_buffer|discard|prio3_pause'\n"));
 	assert_non_null(strstr(text, "OWNER    acknowledged by alice; assigned to bob\n"));
 	assert_non_null(strstr(text, " ...\n"));
+	json_decref(o);
+}
+
+/* Each terminal is filled, and what to do is whole in the smallest: a step of four lines, too. Into
+ * a pipe nothing is cut. */
+static void card_heights(void **state)
+{
+	static const char step[] =
+		"set the NIC to one priority, restart the job on the other rail, wait for ten "
+		"steps, compare the time of a step with the one before, and only then move the "
+		"rest of the hosts, one after the other, with a minute between them";
+	json_t *o = card_of(storm);
+	json_t *why = json_object_get(o, "reasons_for");
+	for (int k = 0; k < 60; k++)
+		json_array_append_new(why, json_sprintf("reason %d of quite some length", k));
+	json_object_set_new(
+		o, "next_steps", json_pack("[{s:s, s:s}]", "text", step, "risk", "aborts the job"));
+	size_t shown = 0;
+	for (size_t height = 0; height <= 60; height += 12) {
+		rw_cleanup(freep) char *text = card_text(o, height), *flat = rw_strdup(text);
+		if (height > 0)
+			check_size(text, height > 14 ? height : 14); /* fewer do not hold it */
+		if (strlen(text) < shown && height > 0)
+			fail_msg("%zu lines show less than fewer lines:\n%s", height, text);
+		if (height > 0)
+			shown = strlen(text);
+		rw_cleanup(str_done) struct str words = {0};
+		for (const char *at = strtok(flat, " \n"); at; at = strtok(NULL, " \n"))
+			str_addf(&words, "%s ", at);
+		if (!strstr(words.s, step) || !strstr(text, "grep -i -E 'out_of_buffer|discard"))
+			fail_msg("what to do is cut at %zu lines:\n%s", height, text);
+		const bool whole = strstr(text, "...") == NULL;
+		if ((whole && height == 24) || (!whole && (height == 0 || height == 60)))
+			fail_msg("%zu lines:\n%s", height, text);
+	}
 	json_decref(o);
 }
 
@@ -159,8 +195,8 @@ static void card_runbook(void **state)
 		for (int i = 0; i < 12; i++)
 			json_array_append_new(json_object_get(o, "not_proved"),
 				json_string("one more thing that is not known"));
-		rw_cleanup(freep) char *text = card_text(o);
-		check_size(text);
+		rw_cleanup(freep) char *text = card_text(o, 12);
+		check_size(text, 12);
 		if (!strstr(text, rows[k].line))
 			fail_msg("missing: %s in\n%s", rows[k].line, text);
 		json_decref(o);
@@ -172,8 +208,8 @@ static void card_bare(void **state)
 {
 	json_t *o = card_of("{'id': 'aaaaaaaa', 'cause': 'unknown', 'severity': 'info',"
 			    " 'state': 'closed', 'summary': 'something'}");
-	rw_cleanup(freep) char *text = card_text(o);
-	check_size(text);
+	rw_cleanup(freep) char *text = card_text(o, 12);
+	check_size(text, 12);
 	assert_string_equal(text,
 		"INFO unknown aaaaaaaa closed cost unknown conf unknown\n"
 		"something\n"
@@ -221,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(card_storm),
 		cmocka_unit_test(card_long),
+		cmocka_unit_test(card_heights),
 		cmocka_unit_test(card_runbook),
 		cmocka_unit_test(card_bare),
 		cmocka_unit_test(page_formats),
