@@ -494,7 +494,7 @@ static void monitor_on_target(struct parser_monitor *monitor)
 	const struct intake_said *said = parser_intake_said(monitor->intake);
 	struct target *target = &monitor->target;
 	if (monitor->polls + said->polls > target->polls)
-		target_polled(target, said->poll_s, said->polled);
+		target_polled(target, said->poll_s, mono_now(), said->polled);
 	target->polls = monitor->polls + said->polls;
 	target->errors = monitor->errors + said->errors;
 	target->values = monitor->values + said->values;

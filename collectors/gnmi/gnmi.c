@@ -236,7 +236,7 @@ static void gnmi_account(struct gnmi_target *target)
 	const bool came = state->values != target->values_before;
 	struct reason why = {.code = REASON_NONE};
 	if (came || state->n_poll == 0)
-		target_polled(state, target->lag_s, wall_now());
+		target_polled(state, target->lag_s, mono_now(), wall_now());
 	if (!came)
 		gnmi_explain(target, &why);
 	snprintf(state->reason, sizeof(state->reason), "%s", why.text);

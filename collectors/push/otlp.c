@@ -223,7 +223,7 @@ static void otlp_on_tick(void *arg)
 {
 	struct otlp *otlp = arg;
 	otlp_look(otlp);
-	target_polled(&otlp->target, 0, wall_now());
+	target_polled(&otlp->target, 0, mono_now(), wall_now());
 	if (otlp->sink.target)
 		otlp->sink.target(otlp->sink.arg, &otlp->target);
 }

@@ -150,7 +150,7 @@ static void pushed_on_tick(void *arg)
 	if (pushed->fresh && now_ns - pushed->told_ns >= interval_ns) {
 		pushed->fresh = false;
 		pushed->told_ns = now_ns;
-		target_polled(&pushed->target, 0, wall_now());
+		target_polled(&pushed->target, 0, mono_now(), wall_now());
 		pushed_report(pushed);
 	}
 	if (pushed->target.state != TARGET_BACKOFF &&

@@ -655,8 +655,8 @@ static void poll_finish(struct snmp_target *target)
 	if (target->neighbors)
 		snmp_result_neighbors(target);
 	target->machine.state.interval_ns = target_interval_ns(&target->machine);
-	target_polled(
-		&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S, wall);
+	target_polled(&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S,
+		now, wall);
 	target_change(&target->machine.state, TARGET_UP, now, wall, NULL);
 	int64_t next = target->poll_began.ns +
 		target_jittered(&target->machine, target_interval_ns(&target->machine)) - now.ns;

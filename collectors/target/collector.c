@@ -68,19 +68,19 @@ void target_change(struct target *target, enum target_state to, mono_t mono, wal
 	target_log(target, from, mono, reason);
 }
 
-void target_polled(struct target *target, double seconds, wall_t wall)
+void target_polled(struct target *target, double seconds, mono_t mono, wall_t wall)
 {
 	target->poll_s[target->n_poll % TARGET_POLL_HISTORY] = (float)seconds;
 	target->n_poll++;
 	target->polls++;
-	if (target->interval_ns > 0 && target->last_success.ns > 0 &&
-		wall.ns > target->last_success.ns) {
-		uint64_t intervals =
-			(uint64_t)((wall.ns - target->last_success.ns + target->interval_ns / 2) /
-				target->interval_ns);
+	/* by the clock that nobody sets: a step of the other one is no time without polls */
+	if (target->interval_ns > 0 && target->polled.ns > 0) {
+		const int64_t intervals = (mono.ns - target->polled.ns + target->interval_ns / 2) /
+			target->interval_ns;
 		if (intervals > 1)
-			target->missed += intervals - 1;
+			target->missed += (uint64_t)intervals - 1;
 	}
+	target->polled = mono;
 	target->last_success = wall;
 }
 

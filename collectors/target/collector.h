@@ -68,6 +68,7 @@ struct target {
 	char reason[REASON_TEXT_MAX];
 	enum reason_code reason_code;
 	wall_t since, last_success;
+	mono_t polled; /* the last successful poll; 0: none */
 	uint64_t polls, timeouts, errors, values;
 	/* values asked of the device, whatever became of them: the load put on it */
 	uint64_t varbinds;
@@ -92,7 +93,8 @@ struct target {
  * last one stays, until the target is up. */
 void target_change(struct target *target, enum target_state to, mono_t mono, wall_t wall,
 	const struct reason *reason);
-void target_polled(struct target *target, double seconds, wall_t wall); /* one successful poll */
+/* target_polled - one successful poll, which took @seconds. */
+void target_polled(struct target *target, double seconds, mono_t mono, wall_t wall);
 /* p50 and p95 over the ring; NAN when empty. */
 void target_poll_quantiles(const struct target *target, double *ret_p50, double *ret_p95);
 

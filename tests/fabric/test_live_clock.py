@@ -64,6 +64,8 @@ def test_steps(lab, clock):
     wait_for("samples by the right clock", lambda: number(lab, INSTANTS % ("AND t_ns BETWEEN %d AND %d" % (back_at, cut))) >= 8, 120)
     wait_for("health by the right clock", lambda: number(lab, "SELECT max(t_ns) n FROM health") < cut, 120)
     check(number(lab, "SELECT value n FROM health WHERE key='pipeline/duplicates'") == 0, "duplicates")
+    missed = number(lab, "SELECT max(value) n FROM health WHERE key LIKE 'target/%/missed'")
+    check(missed < AHEAD_S / 10, "the hours that the clock was set by count as polls that did not happen: %d" % missed)
     windows = number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'")
     wait_for("windows go on", lambda: number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'") > windows, 120)
     flags = lab.sql("SELECT min(flags LIKE '%%late%%') least, max(flags LIKE '%%late%%') most FROM samples WHERE metric='port.in_octets' "

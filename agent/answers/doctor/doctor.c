@@ -602,12 +602,26 @@ static void doctor_process(struct doctor *doctor)
 
 /* ---- the document -------------------------------------------------------- */
 
-static int doctor_take_config(void *arg, int n, char *const *words, char *const *names)
+static int doctor_take_time(void *arg, int n, char *const *words, char *const *names)
 {
-	struct doctor *doctor = arg;
+	int64_t *ret_ns = arg;
 	if (words[0])
-		doctor->config_ns = strtoll(words[0], NULL, 10);
+		*ret_ns = strtoll(words[0], NULL, 10);
 	return 0;
+}
+
+/* Since when the configuration is in force, and when the clock was set. */
+static int doctor_read_times(struct doctor *doctor, struct err *e)
+{
+	struct history *history = doctor->client->history;
+	rw_cleanup(str_done) struct str sql = {0};
+	const int rc = history_sql(history, "SELECT max(t_ns) FROM config_history",
+		doctor_take_time, &doctor->config_ns, e);
+	str_addf(&sql, "SELECT max(t_ns) FROM events WHERE kind = 'clock_step' AND t_ns <= %lld",
+		(long long)doctor->client->now_ns);
+	if (rc != 0)
+		return rc;
+	return history_sql(history, sql.s, doctor_take_time, &doctor->clock_step_ns, e);
 }
 
 /* What is declared and what is so belongs to what there is to do. */
@@ -639,8 +653,7 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	json_object_set_new(doctor->doc, "agent", shape_json(&agent_state_shape, agent));
 	r = read_health(doctor, e);
 	if (r == 0)
-		r = history_sql(doctor->client->history, "SELECT max(t_ns) FROM config_history",
-			doctor_take_config, doctor, e);
+		r = doctor_read_times(doctor, e);
 	if (r < 0)
 		return r;
 	doctor_process(doctor);

@@ -26,6 +26,7 @@ struct doctor {
 	struct client *client;
 	json_t *health; /* key -> number: what the agent wrote of itself */
 	int64_t health_ns; /* when; 0 = never */
+	int64_t clock_step_ns; /* when the clock was set last; 0 = it was not, or not known */
 	int64_t config_ns; /* when the configuration in force came into force; 0 = not known */
 	struct arena *arena; /* of the answer */
 	struct doctor_answer *answer;
@@ -46,6 +47,11 @@ uint64_t doctor_count(double value); /* a whole number; COUNT_UNKNOWN for NAN */
 json_t *doctor_count_or_null(double value); /* a whole number; null for NAN */
 void doctor_put_number(json_t *object, const char *key, double value);
 void doctor_put_count(json_t *object, const char *key, double value);
+
+/* doctor_missed_polls - those that the agent @counted, and those that should have happened since
+ * the last answer, @since_s ago, of a device that is asked every @interval_s. @step_s: since the
+ * clock was set, NAN when it was not. */
+double doctor_missed_polls(double counted, double since_s, double step_s, double interval_s);
 
 /* The parts; each adds its keys to the document and what is to be done. 0 or negative errno. */
 int doctor_targets(struct doctor *doctor, struct err *e);

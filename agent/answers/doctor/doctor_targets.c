@@ -35,20 +35,31 @@ static double facts_health(
 		doctor, "target/%s/%s/%s", facts->name, str_or(facts->protocol, "-"), key);
 }
 
+double doctor_missed_polls(double counted, double since_s, double step_s, double interval_s)
+{
+	/* a clock that was set makes the last answer older, or younger, than it is */
+	if (isfinite(step_s))
+		since_s = fmin(since_s, step_s);
+	const double silent_s = since_s - READ_LAG_S;
+	if (isfinite(counted) && silent_s > 2 * interval_s)
+		return counted + floor(silent_s / interval_s) - 1;
+	return counted;
+}
+
 /* Polls that were due and did not happen: those the agent counted, and those that should have
  * happened since its last answer. */
 static double facts_missed(const struct doctor *doctor, const struct target_facts *facts)
 {
-	double missed = facts_health(doctor, facts, "missed");
-	double now_s = (double)doctor->client->now_ns / (double)NS_PER_S;
-	double since_s = facts->age_s;
+	const double counted = facts_health(doctor, facts, "missed");
+	const double now_s = (double)doctor->client->now_ns / (double)NS_PER_S;
+	double since_s = facts->age_s, step_s = NAN;
 	if (!isfinite(since_s))
 		since_s = now_s - doctor_health(doctor, "process/started_s");
-	double silent_s = since_s - READ_LAG_S;
-	const bool alive = doctor->client->agent_alive && !doctor->client->stuck_ns;
-	if (isfinite(missed) && alive && silent_s > 2 * facts->interval_s)
-		missed += floor(silent_s / facts->interval_s) - 1;
-	return missed;
+	if (doctor->clock_step_ns > 0)
+		step_s = now_s - (double)doctor->clock_step_ns / (double)NS_PER_S;
+	if (!doctor->client->agent_alive || doctor->client->stuck_ns)
+		return counted;
+	return doctor_missed_polls(counted, since_s, step_s, facts->interval_s);
 }
 
 static struct target_facts doctor_targets_facts_of(

@@ -11,8 +11,8 @@ extern const struct column incident_list_columns[INCIDENT_LIST_COLUMNS];
 
 extern const struct view incident_list_view; /* rows "incidents" */
 extern const struct view incident_timeline_view; /* rows "timeline" */
-/* The document is one incident. The card fits the terminal; the full view, and both as md and html, hold
- * all of it. */
+/* The document is one incident. The card fits the terminal; the full view, and both as md and html,
+ * hold all of it. */
 extern const struct view incident_card_view, incident_full_view;
 
 #endif

@@ -524,7 +524,9 @@ static void pcap_interval_end(struct capture *capture, int64_t end_ns)
 			capture->sink.flows(capture->sink.arg, rows, n);
 	}
 	capture_analysis_next(&capture->analysis);
-	target_polled(&capture->target, (double)(mono_now().ns - begin.ns) / 1e9, (wall_t){end_ns});
+	const mono_t now = mono_now();
+	target_polled(
+		&capture->target, (double)(now.ns - begin.ns) / NS_PER_S, now, (wall_t){end_ns});
 	if (capture->sink.target)
 		capture->sink.target(capture->sink.arg, &capture->target);
 }

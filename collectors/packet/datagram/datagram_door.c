@@ -84,7 +84,8 @@ static void door_end(struct datagram_door *door, int64_t end_ns)
 	const mono_t begin = mono_now();
 	door->protocol->end(door->arg, end_ns);
 	door_drops(door);
-	target_polled(&door->target, (double)(mono_now().ns - begin.ns) / 1e9, (wall_t){end_ns});
+	const mono_t now = mono_now();
+	target_polled(&door->target, (double)(now.ns - begin.ns) / NS_PER_S, now, (wall_t){end_ns});
 	if (door->sink.target)
 		door->sink.target(door->sink.arg, &door->target);
 }

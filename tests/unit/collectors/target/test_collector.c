@@ -82,11 +82,11 @@ static void test_quantiles(void **state)
 	double p50, p95;
 	target_poll_quantiles(&t, &p50, &p95);
 	assert_true(isnan(p50) && isnan(p95));
-	target_polled(&t, 4, (wall_t){9});
+	target_polled(&t, 4, (mono_t){9}, (wall_t){9});
 	target_poll_quantiles(&t, &p50, &p95);
 	assert_true(p50 == 4 && p95 == 4);
 	for (int i = 1; i <= 100; i++) /* the ring keeps the last 64: 37..100 */
-		target_polled(&t, i, (wall_t){i});
+		target_polled(&t, i, (mono_t){i}, (wall_t){i});
 	target_poll_quantiles(&t, &p50, &p95);
 	assert_true(fabs(p50 - 68.5) < 1e-6);
 	assert_true(fabs(p95 - (37 + 0.95 * 63)) < 1e-4);
@@ -100,20 +100,23 @@ static void test_missed(void **state)
 {
 	static const struct {
 		const char *what;
-		double at_s;
+		double at_s, clock_s;
 		uint64_t missed;
 	} rows[] = {
-		{"the first", 100, 0},
-		{"a little late", 112, 0},
-		{"a little early", 121, 0},
-		{"one lost", 141, 1},
-		{"an outage", 201, 6},
-		{"the clock was set back", 150, 6},
-		{"and goes on", 160, 6},
+		{"the first", 100, 100, 0},
+		{"a little late", 112, 112, 0},
+		{"a little early", 121, 121, 0},
+		{"one lost", 141, 141, 1},
+		{"an outage", 201, 201, 6},
+		{"the clock was set back", 211, 150, 6},
+		{"and goes on", 221, 160, 6},
+		{"the clock was set forward by an hour", 231, 3770, 6},
+		{"one lost while it is set back", 251, 190, 7},
 	};
 	struct target t = {.device = "leaf1", .protocol = "snmp", .interval_ns = 10 * NS_PER_S};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		target_polled(&t, 0.1, (wall_t){(int64_t)(rows[i].at_s * 1e9)});
+		target_polled(&t, 0.1, (mono_t){(int64_t)(rows[i].at_s * 1e9)},
+			(wall_t){(int64_t)(rows[i].clock_s * 1e9)});
 		if (t.missed != rows[i].missed)
 			fail_msg("%s: %llu", rows[i].what, (unsigned long long)t.missed);
 	}

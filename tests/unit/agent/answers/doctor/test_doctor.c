@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "agent/command/command.h"
 #include "agent/answers/doctor/doctor.h"
+#include "agent/answers/doctor/doctor_internal.h"
 #include "agent/judge/health.h"
 #include "agent/jail/parser_child.h"
 #include "config/config.h"
@@ -517,6 +518,27 @@ static void test_rate(void **state)
 	}
 }
 
+/* What is missing since the last answer, beside what the agent counted. */
+static void test_missed_polls(void **state)
+{
+	static const struct {
+		const char *what;
+		double since_s, step_s, missed;
+	} rows[] = {
+		{"a moment ago", 1, NAN, 5},
+		{"an outage", 103, NAN, 5 + 99},
+		{"the clock was set forward by an hour, 2 s ago", 3601, 2, 5},
+		{"the same, and silent since then", 3703, 103, 5 + 99},
+		{"it was set long ago", 103, 90000, 5 + 99},
+		{"never answered", INFINITY, 103, 5 + 99},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const double got = doctor_missed_polls(5, rows[i].since_s, rows[i].step_s, 1);
+		if (got != rows[i].missed)
+			fail_msg("%s: %g, expected %g", rows[i].what, got, rows[i].missed);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	/* the agent under test runs this program anew for each capture */
@@ -527,6 +549,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_coverage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_words, setup, teardown),
 		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_missed_polls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
