@@ -88,3 +88,58 @@ void profile_coverage(const struct profile *profile, unsigned metric,
 	if ((size_t)protocol < rw_countof(readers))
 		readers[protocol](profile, (int)metric, ret);
 }
+
+/* ---- how often ----------------------------------------------------------- */
+
+static bool profile_table_tells(const struct profile_table *table, unsigned metric)
+{
+	for (size_t i = 0; i < table->n_values; i++)
+		if (table->values[i].metric == (int)metric)
+			return true;
+	return false;
+}
+
+static bool profile_stream_tells(const struct profile_gnmi_stream *stream, unsigned metric)
+{
+	for (size_t i = 0; i < stream->n_values; i++)
+		if (stream->values[i].metric == (int)metric)
+			return true;
+	return false;
+}
+
+/* Some subscriptions of a stream are answered less often than others; the slowest counts for all
+ * its values. */
+static int64_t profile_stream_interval(
+	const struct profile_gnmi_stream *stream, int64_t fast_ns, int64_t slow_ns)
+{
+	int64_t ns = fast_ns;
+	if (stream->slow)
+		ns = slow_ns;
+	for (size_t i = 0; i < stream->n_subscriptions; i++)
+		if (stream->subscriptions[i].min_interval_ns > ns)
+			ns = stream->subscriptions[i].min_interval_ns;
+	return ns;
+}
+
+int64_t profile_interval(
+	const struct profile *profile, unsigned metric, int64_t fast_ns, int64_t slow_ns)
+{
+	int64_t longest_ns = 0;
+	for (size_t i = 0; i < profile->n_tables; i++) {
+		const struct profile_table *table = profile->tables[i];
+		int64_t ns = fast_ns;
+		if (table->cadence != CADENCE_FAST)
+			ns = slow_ns;
+		if (ns < profile->min_interval_ns)
+			ns = profile->min_interval_ns;
+		if (profile_table_tells(table, metric) && ns > longest_ns)
+			longest_ns = ns;
+	}
+	for (size_t i = 0; profile->gnmi && i < profile->gnmi->n_streams; i++) {
+		const struct profile_gnmi_stream *stream = profile->gnmi->streams[i];
+		const int64_t ns = profile_stream_interval(stream, fast_ns, slow_ns);
+		if (profile_stream_tells(stream, metric) && ns > longest_ns)
+			longest_ns = ns;
+	}
+	return longest_ns;
+}

@@ -4,6 +4,8 @@
 #define RW_CONFIG_PROFILE_COVERAGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
 #include "config/profile/profile.h"
 
 enum coverage_protocol { COVERAGE_SNMP, COVERAGE_GNMI, COVERAGE_PUSH, COVERAGE_PROTOCOLS };
@@ -20,6 +22,12 @@ struct coverage_cell {
 /* profile_coverage - of @metric (enum metric) over @protocol. Nothing told leaves *ret empty. */
 void profile_coverage(const struct profile *profile, unsigned metric,
 	enum coverage_protocol protocol, struct coverage_cell *ret);
+
+/* profile_interval - how far apart two values of @metric may lie, ns, over every protocol of
+ * @profile that tells it: @fast_ns or @slow_ns as its table or stream is read, and no less than the
+ * device itself takes. 0: nothing tells it. */
+int64_t profile_interval(
+	const struct profile *profile, unsigned metric, int64_t fast_ns, int64_t slow_ns);
 
 /* Of the table or stream number @i of a profile: as it says, or as the profile says of what it
  * inherited; and of one value of it. */

@@ -1,7 +1,9 @@
 /*
  * doctor_coverage - which causes each device can show by the counters that it delivered lately, and
  * for which it is blind, because a counter is absent (db/model/need.def). A counter that a device
- * delivers and that stays 0 is delivered. What came longer ago than three intervals counts no more.
+ * delivers and that stays 0 is delivered. What came longer ago than three intervals counts no more:
+ * those in which the device tells this counter, which may be a minute where others come each
+ * second.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,10 +28,12 @@
 /* What one device delivered lately. */
 struct coverage_device {
 	const char *name;
-	int64_t fast_ns, slow_ns; /* how long a value counts: of a counter, of a state */
+	int64_t fast_ns, slow_ns; /* how often a counter is asked for, a state; 0: not polled */
+	const struct profile *profile; /* while values are read; NULL: not known */
+	bool profiled; /* it was known */
+	int64_t age_ns[METRIC_COUNT]; /* how long a value counts */
 	bool delivered[METRIC_COUNT];
 	bool any;
-	bool profiled; /* its profile is known */
 	bool asked[METRIC_COUNT]; /* the profile has a column or leaf for it */
 };
 
@@ -38,6 +42,7 @@ struct coverage {
 	struct coverage_device *devices;
 	size_t n;
 	struct smap *by_name;
+	struct profiles *profiles; /* NULL: they cannot be read */
 };
 
 /* ---- what was delivered -------------------------------------------------- */
@@ -67,17 +72,15 @@ static int64_t coverage_interval_ns(const struct doctor *doctor, const struct co
 	return longest_ns;
 }
 
-/* How long values of @name count. A recorded case, whose devices have no address, is taken whole.
- */
+/* How often @name is asked. */
 static void coverage_ages(const struct coverage *coverage, struct coverage_device *ret)
 {
 	const struct config_device *device =
 		coverage_config(coverage->doctor->client->config, ret->name);
-	ret->fast_ns = ret->slow_ns = RECORDED_MOST_NS;
 	if (!device || !config_device_polled(device))
 		return;
-	ret->fast_ns = INTERVALS * coverage_interval_ns(coverage->doctor, device) + STORED_LAG_NS;
-	ret->slow_ns = INTERVALS * config_device_slow_interval(device) + STORED_LAG_NS;
+	ret->fast_ns = coverage_interval_ns(coverage->doctor, device);
+	ret->slow_ns = config_device_slow_interval(device);
 	if (ret->slow_ns < ret->fast_ns)
 		ret->slow_ns = ret->fast_ns;
 }
@@ -94,11 +97,77 @@ static void coverage_devices(struct coverage *coverage, struct arena *a)
 	}
 }
 
+/* ---- what the profiles ask for ------------------------------------------- */
+
+struct coverage_profiles {
+	struct coverage *coverage;
+	struct profiles *profiles;
+};
+
+static int coverage_take_profile(void *arg, int n, char *const *words, char *const *names)
+{
+	const struct coverage_profiles *with = arg;
+	const struct profile *profile = NULL;
+	uint64_t at;
+	if (n < 2 || !words[0] || !words[1] ||
+		!smap_get(with->coverage->by_name, words[0], strlen(words[0]), &at))
+		return 0;
+	profile = profiles_get(with->profiles, words[1]);
+	if (!profile)
+		return 0;
+	struct coverage_device *device = &with->coverage->devices[at];
+	device->profile = profile;
+	device->profiled = true;
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (int protocol = 0; protocol < COVERAGE_PROTOCOLS; protocol++) {
+			struct coverage_cell cell;
+			profile_coverage(profile, m, (enum coverage_protocol)protocol, &cell);
+			device->asked[m] = device->asked[m] || cell.told;
+		}
+	return 0;
+}
+
+/* Profiles that cannot be read leave it open who is to blame for what is absent. */
+static int coverage_profiles_read(struct coverage *coverage, struct err *e)
+{
+	struct client *client = coverage->doctor->client;
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	struct coverage_profiles with = {.coverage = coverage};
+	if (profiles_load(client->config->profile_dir, &coverage->profiles, &errors) < 0)
+		return 0;
+	with.profiles = coverage->profiles;
+	return history_sql(client->history,
+		"SELECT DISTINCT device, profile FROM devices WHERE profile IS NOT NULL",
+		coverage_take_profile, &with, e);
+}
+
+static enum maybe coverage_asked(const struct coverage_device *device, const struct need *need)
+{
+	if (!device->profiled)
+		return MAYBE_UNKNOWN;
+	for (size_t i = 0; i < need->n_metrics; i++)
+		if (device->asked[need->metrics[i]])
+			return MAYBE_YES;
+	return MAYBE_NO;
+}
+
+/* ---- what was delivered lately ------------------------------------------- */
+
+/* How long a value counts. A recorded case, whose devices have no address, is taken whole. */
 static int64_t coverage_age_ns(const struct coverage_device *device, unsigned metric)
 {
+	if (!device->fast_ns)
+		return RECORDED_MOST_NS;
+	int64_t ns = device->fast_ns;
 	if (metric_info(metric)->kind == METRIC_STATE)
-		return device->slow_ns;
-	return device->fast_ns;
+		ns = device->slow_ns;
+	if (device->profile) {
+		const int64_t told_ns =
+			profile_interval(device->profile, metric, device->fast_ns, device->slow_ns);
+		if (told_ns > ns)
+			ns = told_ns;
+	}
+	return INTERVALS * ns + STORED_LAG_NS;
 }
 
 static void coverage_take(struct coverage *coverage, const struct window *window)
@@ -112,12 +181,19 @@ static void coverage_take(struct coverage *coverage, const struct window *window
 			!smap_get(coverage->by_name, entity->device, strlen(entity->device), &at))
 			continue;
 		struct coverage_device *device = &coverage->devices[at];
-		if (now_ns - series->t_ns[series->n - 1] > coverage_age_ns(device, series->metric))
+		if (now_ns - series->t_ns[series->n - 1] > device->age_ns[series->metric])
 			continue;
 		device->delivered[series->metric] = true;
 		if (metric_info(series->metric)->kind != METRIC_STATE)
 			device->any = true; /* states alone may be old */
 	}
+}
+
+static void coverage_fill_ages(struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->n; i++)
+		for (unsigned m = 0; m < METRIC_COUNT; m++)
+			coverage->devices[i].age_ns[m] = coverage_age_ns(&coverage->devices[i], m);
 }
 
 /* One window of the counters, one of the states, each as far back as its values count. */
@@ -134,11 +210,10 @@ static int coverage_read(struct coverage *coverage, struct err *e)
 		for (unsigned m = 0; m < METRIC_COUNT; m++)
 			if (wanted[m] && (metric_info(m)->kind == METRIC_STATE) == (states == 1))
 				metrics[spec.n_metrics++] = (uint16_t)m;
-		for (size_t i = 0; i < coverage->n; i++) {
-			const int64_t ns = coverage_age_ns(&coverage->devices[i], metrics[0]);
-			if (ns > age_ns)
-				age_ns = ns;
-		}
+		for (size_t i = 0; i < coverage->n; i++)
+			for (size_t k = 0; k < spec.n_metrics; k++)
+				if (coverage->devices[i].age_ns[metrics[k]] > age_ns)
+					age_ns = coverage->devices[i].age_ns[metrics[k]];
 		struct window window;
 		const int r = history_window(client->history, a, &spec, client->at_ns - age_ns,
 			client->at_ns, &window, e);
@@ -166,60 +241,6 @@ static void coverage_declared(struct coverage *coverage)
 			delivered[M_CFG_PG_XON_OFFSET] |= t->xon_offset_bytes > 0;
 			delivered[M_CFG_POOL] |= t->pool_bytes > 0;
 		}
-}
-
-/* ---- what the profiles ask for ------------------------------------------- */
-
-struct coverage_profiles {
-	struct coverage *coverage;
-	struct profiles *profiles;
-};
-
-static int coverage_take_profile(void *arg, int n, char *const *words, char *const *names)
-{
-	const struct coverage_profiles *with = arg;
-	const struct profile *profile = NULL;
-	uint64_t at;
-	if (n < 2 || !words[0] || !words[1] ||
-		!smap_get(with->coverage->by_name, words[0], strlen(words[0]), &at))
-		return 0;
-	profile = profiles_get(with->profiles, words[1]);
-	if (!profile)
-		return 0;
-	struct coverage_device *device = &with->coverage->devices[at];
-	device->profiled = true;
-	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		for (int protocol = 0; protocol < COVERAGE_PROTOCOLS; protocol++) {
-			struct coverage_cell cell;
-			profile_coverage(profile, m, (enum coverage_protocol)protocol, &cell);
-			device->asked[m] = device->asked[m] || cell.told;
-		}
-	return 0;
-}
-
-/* Profiles that cannot be read leave it open who is to blame for what is absent. */
-static int coverage_profiles_read(struct coverage *coverage, struct err *e)
-{
-	struct client *client = coverage->doctor->client;
-	rw_cleanup(err_list_done) struct err_list errors = {0};
-	struct coverage_profiles with = {.coverage = coverage};
-	if (profiles_load(client->config->profile_dir, &with.profiles, &errors) < 0)
-		return 0;
-	const int r = history_sql(client->history,
-		"SELECT DISTINCT device, profile FROM devices WHERE profile IS NOT NULL",
-		coverage_take_profile, &with, e);
-	profiles_free(with.profiles);
-	return r;
-}
-
-static enum maybe coverage_asked(const struct coverage_device *device, const struct need *need)
-{
-	if (!device->profiled)
-		return MAYBE_UNKNOWN;
-	for (size_t i = 0; i < need->n_metrics; i++)
-		if (device->asked[need->metrics[i]])
-			return MAYBE_YES;
-	return MAYBE_NO;
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -316,9 +337,11 @@ int doctor_coverage(struct doctor *doctor, struct err *e)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct coverage coverage = {.doctor = doctor, .by_name = smap_new()};
 	coverage_devices(&coverage, a);
-	int r = coverage_read(&coverage, e);
+	int r = coverage_profiles_read(&coverage, e);
+	coverage_fill_ages(&coverage);
 	if (r == 0)
-		r = coverage_profiles_read(&coverage, e);
+		r = coverage_read(&coverage, e);
+	profiles_free(coverage.profiles);
 	smap_free(coverage.by_name);
 	if (r < 0)
 		return r;

@@ -292,8 +292,9 @@ static void test_coverage(void **state)
 	assert_non_null(f);
 	fprintf(f,
 		"fabric: test\nstore: { path: %s }\ncredentials:\n  c: { snmp: { version: 2c, "
-		"community_file: %s } }\ndefaults: { interval: 10s }\ndevices:\n",
-		p->db, p->community);
+		"community_file: %s } }\n  g: { gnmi: { username: n, password_file: %s } }\n"
+		"defaults: { interval: 10s }\ndevices:\n",
+		p->db, p->community, p->community);
 	static const char *const names[] = {"bare", "whole", "stale", "bare2", "late", "settings"};
 	for (size_t i = 0; i < rw_countof(names); i++)
 		fprintf(f,
@@ -304,8 +305,20 @@ static void test_coverage(void **state)
 	fprintf(f,
 		"  - { name: seldom, role: leaf, snmp: { interval: 10m, address: 127.0.0.1, "
 		"credentials: c } }\n");
+	/* SONiC tells marks every 10 s and watermarks every minute, however often it is asked */
+	fprintf(f,
+		"  - { name: sonic, role: leaf, gnmi: { interval: 1s, address: "
+		"\"127.0.0.1:1\", credentials: g } }\n");
 	assert_int_equal(fclose(f), 0);
 	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
+	const struct store_device sonic = {
+		.name = "sonic", .role = "leaf", .profile = "sonic", .t_ns = wall_now().ns};
+	store_device(store, &sonic);
+	static const uint16_t each_second[] = {M_PORT_OUT_OCTETS, M_PFC_RX_FRAMES, M_PFC_TX_FRAMES};
+	static const uint16_t marks[] = {M_QUEUE_ECN_MARKED}, peaks[] = {M_PG_HEADROOM_WATERMARK};
+	put_samples(store, entities, "sonic", each_second, rw_countof(each_second), 1);
+	put_samples(store, entities, "sonic", marks, 1, 11);
+	put_samples(store, entities, "sonic", peaks, 1, 61);
 	uint16_t states[METRIC_COUNT], counters[METRIC_COUNT];
 	size_t n_states = 0, n_counters = 0;
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
@@ -349,6 +362,11 @@ static void test_coverage(void **state)
 	assert_int_equal(json_array_size(json_object_get(stale, "sees")), 0);
 	/* counters of three polls ago are no counters; settings are read seldom, and count longer
 	 */
+	const json_t *told = row(doc, "coverage", "device", "sonic");
+	if (coverage_cause(told, "blind", "ecn_late") || coverage_cause(told, "blind", "ecn_off"))
+		fail_msg("marks of 11 s ago are no marks");
+	if (coverage_cause(told, "blind", "headroom_small"))
+		fail_msg("watermarks of a minute ago are no watermarks");
 	const json_t *late = row(doc, "coverage", "device", "late"),
 		     *settings = row(doc, "coverage", "device", "settings");
 	assert_true(json_is_false(json_object_get(late, "delivers")));
