@@ -34,15 +34,20 @@ enum { SLICES = 600, SEGMENTS_MAX = 16 };
  */
 #define LEVEL_LEAST 0.03
 
-/* One value that was measured up to @to_ns. It is dated by the newest sample it can rest on, so
- * that it never makes the data look newer than they are. */
+/* When a value up to @to_ns is dated: by the newest sample it can rest on, so that it never makes
+ * the data look newer than they are. */
+static int64_t golden_keep_date(const struct pipeline *pipeline, int64_t to_ns)
+{
+	return pipeline->newest_ns < to_ns ? pipeline->newest_ns : to_ns;
+}
+
+/* One value that was measured up to @to_ns. */
 static void golden_keep_value(
 	struct pipeline *pipeline, const char *port, int64_t to_ns, double value)
 {
 	if (isnan(value))
 		return;
-	const struct sample sample = {
-		.t_ns = pipeline->newest_ns < to_ns ? pipeline->newest_ns : to_ns,
+	const struct sample sample = {.t_ns = golden_keep_date(pipeline, to_ns),
 		.value = sample_of_f64(value),
 		.entity = entities_intern(pipeline->entities, ENTITY_SIGNALS, port, PRIO_NONE),
 		.metric = M_AGENT_SIGNAL,
@@ -135,6 +140,24 @@ static double golden_keep_rate(const struct job_rate *rate)
 	return NAN;
 }
 
+/* Seconds for which the job has moved next to nothing, by blocks: what is kept once a minute would
+ * tell the begin of that up to two minutes late. 0: it moves; NAN: not known. */
+static double golden_keep_idle(const struct pipeline *pipeline, const struct job_rate *rate,
+	int64_t to_ns, struct arena *a)
+{
+	double *busy = arena_array(a, double, rate->n + 1);
+	size_t *at = arena_array(a, size_t, rate->n + 1);
+	const size_t n = rhythm_busy(rate->rate, rate->n, busy, at);
+	const double idle = RHYTHM_IDLE * rhythm_best(busy, n, LEVEL_LEAST);
+	const size_t first = rhythm_idle_from(rate->rate, rate->n, idle);
+	if (isnan(idle))
+		return NAN;
+	if (first == rate->n)
+		return 0;
+	const int64_t from_ns = rate->from_ns + (int64_t)first * rate->block_ns;
+	return (double)(golden_keep_date(pipeline, to_ns) - from_ns) / NS_PER_S;
+}
+
 static const struct fabric_job *golden_keep_find(const struct fabric *fabric, const char *name)
 {
 	for (size_t i = 0; name && i < fabric->n_jobs; i++)
@@ -178,6 +201,8 @@ static void golden_keep_job(
 		golden_keep_rate(rate));
 	golden_keep_value(pipeline, golden_job_port(port, rate->job, GOLDEN_JOB_LEVEL), to_ns,
 		golden_keep_level(rate, in->arena));
+	golden_keep_value(pipeline, golden_job_port(port, rate->job, GOLDEN_JOB_IDLE), to_ns,
+		golden_keep_idle(pipeline, rate, to_ns, in->arena));
 	golden_keep_step(pipeline, in, rate->job);
 }
 

@@ -30,6 +30,7 @@
 #define NEARLY 0.85 /* of the best peak: as good */
 #define LOW_PART 0.25 /* of the busy slices: what idle ones may hold */
 #define SLICES_PER_STEP 2 /* at least */
+#define LEVELS_MAX 32
 #define STRETCHES_MIN 4 /* as long as a step, before it is one */
 #define STRETCHES_BEGUN 0.75 /* of them in which an exchange begins */
 
@@ -505,6 +506,29 @@ size_t rhythm_segments(
 	if (n && max)
 		return rhythm_split(values, 0, n, least, ret, max);
 	return 0;
+}
+
+double rhythm_best(const double *busy, size_t n, double least)
+{
+	struct segment segments[LEVELS_MAX];
+	const size_t found = rhythm_segments(busy, n, least, segments, LEVELS_MAX);
+	double best = NAN;
+	for (size_t k = 0; k < found; k++)
+		best = fmax(best, segments[k].level.mean);
+	return best;
+}
+
+size_t rhythm_idle_from(const double *values, size_t n, double idle)
+{
+	size_t first = n;
+	for (size_t k = n; k > 0; k--) {
+		if (isnan(values[k - 1]))
+			continue;
+		if (!(values[k - 1] < idle))
+			break;
+		first = k - 1;
+	}
+	return first;
 }
 
 /* ---- the step ------------------------------------------------------------ */

@@ -101,6 +101,15 @@ size_t rhythm_segments(
  * values and their positions, into arrays of @n. Returns how many. */
 size_t rhythm_busy(const double *values, size_t n, double *ret, size_t *ret_at);
 
+/* rhythm_best - what the job moves at its best level, by @busy values as of rhythm_busy(), for
+ * levels that differ by @least; NAN: none is seen. */
+double rhythm_best(const double *busy, size_t n, double least);
+
+/* rhythm_idle_from - the first of the blocks at the end of @values[0..n) in which less than @idle
+ * moved, blocks that are not seen between them too; @n: the newest one that is seen is busy, or
+ * none is. */
+size_t rhythm_idle_from(const double *values, size_t n, double idle);
+
 /* ---- the step ------------------------------------------------------------ */
 
 struct period {

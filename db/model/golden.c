@@ -57,7 +57,8 @@ enum golden_state golden_state_of(enum severity severity)
 
 char *golden_job_port(char buf[GOLDEN_PORT_MAX], const char *job, enum golden_job what)
 {
-	static const char *const words[GOLDEN_JOB_COUNT] = {"rate", "level", "step", "exchange"};
+	static const char *const words[GOLDEN_JOB_COUNT] = {
+		"rate", "level", "step", "exchange", "idle"};
 	if (!job)
 		job = "";
 	snprintf(buf, GOLDEN_PORT_MAX, "job:%s %s", job, words[what]);

@@ -41,6 +41,7 @@ enum golden_job {
 	GOLDEN_JOB_LEVEL, /* octets per second of its current level, without idle blocks */
 	GOLDEN_JOB_STEP, /* seconds; where samples are frequent enough to see it */
 	GOLDEN_JOB_EXCHANGE, /* seconds of that in which it exchanges data */
+	GOLDEN_JOB_IDLE, /* seconds for which it has moved next to nothing, up to then */
 	GOLDEN_JOB_COUNT
 };
 enum { GOLDEN_PORT_MAX = 256 };

@@ -69,6 +69,15 @@ def test_scenarios(directory):
         check(open(path).read() == text(doc), "%s is not\n%s\n(test_frames.py --update writes it; read the difference)", path, text(doc))
 
 
+def test_one_stop(directory):
+    """The wall and `steps` say the same time since which a job stands still, whatever a minute is kept of it."""
+    for scenario in ("pfc-storm", "pfc-deadlock"):
+        db = recorded(directory, scenario)
+        steps = {j["job"]: j["stopped_since"] for j in json.loads(run("--db", db, "steps", "--format", "json"))["jobs"]}
+        wall = {j["job"]: j["since"] for j in frame(db, "")["jobs"] if j["state"] == "stopped"}
+        check(wall and wall == {job: since for job, since in steps.items() if since}, "%s: stopped since: wall %s, steps %s", scenario, wall, steps)
+
+
 def test_invariants(directory):
     """What must hold whatever the numbers are."""
     for name, (scenario, at) in SCENARIOS.items():
@@ -98,6 +107,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="rw-frames-") as directory:
         test_scenarios(directory)
         test_invariants(directory)
+        test_one_stop(directory)
         test_no_flicker(directory)
     print("ok")
 

@@ -307,32 +307,16 @@ static void steps_add_levels(struct arena *a, struct steps_answer *answer,
 	}
 }
 
-/* What the job moves at its best level; NAN: none is seen. */
-static double steps_best(const struct busy_blocks *busy)
-{
-	struct segment s[LEVELS_MAX];
-	const size_t n = rhythm_segments(busy->rate, busy->n, LEAST, s, LEVELS_MAX);
-	double best = NAN;
-	for (size_t k = 0; k < n; k++)
-		best = fmax(best, s[k].level.mean);
-	return best;
-}
-
 /* Since when the job has moved next to nothing, up to the newest block that is seen; 0: it moves,
  * or it is not known. */
 static int64_t steps_stopped_since(const struct steps_history *jobs,
 	const struct steps_job *history, const struct busy_blocks *busy)
 {
-	const double idle = RHYTHM_IDLE * steps_best(busy);
-	size_t first = jobs->n_blocks, n = 0;
-	for (size_t k = jobs->n_blocks; k > 0; k--) {
-		if (isnan(history->rate[k - 1]))
-			continue;
-		if (!(history->rate[k - 1] < idle))
-			break;
-		first = k - 1;
-		n++;
-	}
+	const double idle = RHYTHM_IDLE * rhythm_best(busy->rate, busy->n, LEAST);
+	const size_t first = rhythm_idle_from(history->rate, jobs->n_blocks, idle);
+	size_t n = 0;
+	for (size_t k = first; k < jobs->n_blocks; k++)
+		n += !isnan(history->rate[k]);
 	if (n == 0 || (int64_t)n * jobs->block_ns < STOPPED_NS)
 		return 0;
 	return jobs->from_ns + (int64_t)first * jobs->block_ns;

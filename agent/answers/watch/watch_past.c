@@ -364,15 +364,29 @@ static enum watch_job_state past_job_state(const struct past_job *job)
 	return JOB_RUNNING;
 }
 
-/* Since when its throughput has been below @idle; 0: it is not. */
-static int64_t past_idle_since(const struct past_series *rate, double idle)
+static double past_value_at(const struct past_series *series, int64_t t_ns)
+{
+	for (size_t i = 0; series && i < series->n; i++)
+		if (series->v[i].t_ns == t_ns)
+			return series->v[i].value;
+	return NAN;
+}
+
+/* Since when its throughput has been below @idle; 0: it is not. A minute that is kept says in
+ * @before how long the job had stood still by then. */
+static int64_t past_idle_since(
+	const struct past_series *rate, const struct past_series *before, double idle)
 {
 	size_t at = rate->n;
 	while (at > 0 && rate->v[at - 1].value < idle)
 		at--;
-	if (at < rate->n)
-		return rate->v[at].t_ns;
-	return 0;
+	if (at == rate->n)
+		return 0;
+	const int64_t t_ns = rate->v[at].t_ns;
+	const double before_s = past_value_at(before, t_ns);
+	if (before_s > 0)
+		return t_ns - (int64_t)llround(before_s * NS_PER_S);
+	return t_ns;
 }
 
 static struct past_job past_job_of(
@@ -391,7 +405,8 @@ static struct past_job past_job_of(
 		.step_base = past_usual_of(past, GOLDEN_COUNT, step).median,
 		.since_ns = past_level_since(level, least)};
 	if (past_job_state(&ret) == JOB_STOPPED)
-		ret.since_ns = past_idle_since(rate, past_job_idle(&ret));
+		ret.since_ns = past_idle_since(
+			rate, past_of_job(past, job, GOLDEN_JOB_IDLE), past_job_idle(&ret));
 	return ret;
 }
 
