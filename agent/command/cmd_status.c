@@ -1,4 +1,5 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
+#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
@@ -81,6 +82,17 @@ static void status_put_store_facts(FILE *out, const struct status_answer *status
 	}
 }
 
+/* The state and the sentence of every face. */
+static void status_put_verdict(FILE *out, const struct status_answer *status)
+{
+	rw_cleanup(str_done) struct str line = {0};
+	for (const char *word = golden_state_name(status->state); *word; word++)
+		str_addf(&line, "%c", toupper((unsigned char)*word));
+	str_addf(&line, " - %s", str_or(status->state_why, ""));
+	text_put(out, line.s);
+	fputc('\n', out);
+}
+
 static void status_put_head(FILE *out, const struct status_answer *status)
 {
 	const struct status_quality *quality = &status->data_quality;
@@ -91,6 +103,7 @@ static void status_put_head(FILE *out, const struct status_answer *status)
 		quality->captures_up + quality->captures_down + quality->captures_unknown;
 	fprintf(out, "%s   %s   %s\n", text_or_dash(status->fabric),
 		wall_text(when, status->time, 0), agent.s);
+	status_put_verdict(out, status);
 	fprintf(out, "up %" PRIu64 "   down %" PRIu64 "   unknown %" PRIu64 "   ", quality->up,
 		quality->down, quality->unknown);
 	if (captures > 0)

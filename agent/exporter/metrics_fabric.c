@@ -17,7 +17,7 @@ static void metrics_emit_state(struct metrics_page *page)
 {
 	static const char *const names[] = {"ok", "warning", "critical", "unknown"};
 	metrics_put_states(page, NULL, "state", names, rw_countof(names),
-		golden_state_name(page->frame->state));
+		golden_state_name(page->frame->status.state));
 }
 
 /* ---- golden signals ------------------------------------------------------------ */
@@ -135,7 +135,7 @@ static void metrics_emit_incident_acked(struct metrics_page *page)
 
 static void metrics_put_money(struct metrics_page *page)
 {
-	metrics_put(page, NULL, metrics_member(&page->frame->money, page->family->at));
+	metrics_put(page, NULL, metrics_member(&page->frame->status.money, page->family->at));
 }
 
 /* ---- paused ports ---------------------------------------------------------------- */
@@ -283,10 +283,10 @@ static const struct metrics_family rows[] = {
 		metrics_emit_incident_acked},
 	{"rocewatch_cost_usd_per_hour", METRICS_GAUGE, "", "",
 		"What all open incidents cost, in USD per hour; none is counted twice", INCIDENTS,
-		metrics_put_money, .at = offsetof(struct watch_money, usd_per_hour)},
+		metrics_put_money, .at = offsetof(struct verdict_money, usd_per_hour)},
 	{"rocewatch_cost_usd", METRICS_GAUGE, "", "",
 		"What the open incidents have cost so far, in USD", INCIDENTS, metrics_put_money,
-		.at = offsetof(struct watch_money, usd_total)},
+		.at = offsetof(struct verdict_money, usd_total)},
 	{"rocewatch_pause_ratio", METRICS_GAUGE, "ratio",
 		"device, port, priority, dir, peer, role, quality",
 		"Share of time for which a port and priority may not send; an upper bound where "

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -16,6 +17,7 @@
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/reports/sheet_rows.h"
+#include "agent/answers/status/status.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 
@@ -142,6 +144,26 @@ static int handover_put_watch(struct client *client, json_t *doc, struct err *e)
 	return rc;
 }
 
+/* ---- is it well? ---------------------------------------------------------------------------- */
+
+/* The state and the sentence of every face; what this report finds besides is under "problems". */
+static int handover_judge(struct client *client, json_t *doc, struct err *e)
+{
+	static const enum report_state states[GOLDEN_STATES] = {[GOLDEN_UNKNOWN] = REPORT_UNKNOWN,
+		[GOLDEN_IDLE] = REPORT_OK,
+		[GOLDEN_OK] = REPORT_OK,
+		[GOLDEN_WARNING] = REPORT_WARNING,
+		[GOLDEN_CRITICAL] = REPORT_CRITICAL};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct status_answer status;
+	const int rc = status_read(client, a, &status, e);
+	if (rc < 0)
+		return rc;
+	json_object_set_new(doc, "state", json_string(report_state_name(states[status.state])));
+	json_object_set_new(doc, "verdict", json_string_or_null(status.state_why));
+	return 0;
+}
+
 /* ---- the report ---------------------------------------------------------------------------------
  */
 
@@ -161,8 +183,11 @@ static int handover_collect(struct client *client, const struct report_ask *ask,
 {
 	if (ask->device || ask->group)
 		return err_set(e, -EINVAL, "report handover is about the whole fabric");
-	return report_collect_whole(client, "handover", handover_steps, rw_countof(handover_steps),
-		"nothing is open", ret, e);
+	const int rc = report_collect_whole(client, "handover", handover_steps,
+		rw_countof(handover_steps), "nothing is open", ret, e);
+	if (rc < 0)
+		return rc;
+	return handover_judge(client, ret->doc, e);
 }
 
 static const struct column handover_columns[] = {
@@ -192,7 +217,7 @@ const struct report report_handover = {
 		"what waits for a decision; what to watch though no incident is open about it; "
 		"changes, silences, and who acknowledged, assigned or noted what. The range is the "
 		"last 8 hours.\n"
-		"With --check the worst open incident decides.",
+		"Its state and its first sentence are those of `status`; with --check they decide.",
 	.examples = {{"report handover", "prints what the last 8 hours leave to the next shift"},
 		{"report handover --since 12h --format md",
 			"prints it for a ticket or a chat, of a longer shift"}},

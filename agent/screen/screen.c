@@ -113,7 +113,7 @@ static void head_put_bar(
 	head_add(&line, STYLE_BAR, str_or(time.s, ""));
 	head_add(&line, STYLE_BAR, str_or(pace.s, ""));
 	if (docs->wall && !head_is_stuck(screen, docs))
-		state = golden_state_name(docs->wall->state);
+		state = golden_state_name(docs->wall->status.state);
 	head_put_state(canvas, state);
 }
 
@@ -140,9 +140,9 @@ static void head_add_counts(struct head_line *line, const struct watch_answer *w
 		str_addf(&text, "incidents %llu open", (unsigned long long)wall->open_incidents);
 	else
 		str_add(&text, "incidents unknown");
-	if (wall->money.usd_per_hour > 0) {
+	if (wall->status.money.usd_per_hour > 0) {
 		str_add(&text, ", ");
-		screen_add_money(&text, wall->money.usd_per_hour);
+		screen_add_money(&text, wall->status.money.usd_per_hour);
 		str_add(&text, "/h");
 	}
 	head_add(line, STYLE_PLAIN, text.s);
@@ -229,7 +229,7 @@ static int screen_paint_head(
 	head_put_bar(screen, docs, canvas);
 	if (!docs->wall)
 		return row;
-	const char *why = docs->wall->state_why;
+	const char *why = docs->wall->status.state_why;
 	if (why && *why)
 		canvas_put(canvas, row++, 1, canvas->cols - 2, STYLE_BOLD, why);
 	struct head_line line = {canvas, row++, 1, canvas->cols};

@@ -545,6 +545,17 @@ static void golden_top_paused(const struct golden_world *world)
 
 /* ---- the order of ECN and PFC --------------------------------------------- */
 
+/* A NIC that hangs or is slow pauses its switch: nothing leaves that queue, so nothing is marked in
+ * it. That says nothing of thresholds. */
+static bool golden_pause_by_host(const struct golden_world *world)
+{
+	const struct pause_edge *worst = golden_worst_edge(world);
+	const struct pause_root *root = NULL;
+	if (worst)
+		root = golden_root_of(world->graph, worst);
+	return root && root->origin == ORIGIN_HOST;
+}
+
 /*
  * Marks come before pause where thresholds are in order: DCQCN is the brake, PFC the emergency
  * brake. Pause without any mark means that ECN is off, or begins after PFC.
@@ -556,10 +567,11 @@ static void golden_ecn_order(const struct golden_world *world)
 	double seen = PAUSE_SEEN;
 	if (pause->bound)
 		seen = pause_limit(world->given->pause, false);
-	if (!class_any_marks(world->in->fabric) || !(marks->value == 0) || !(pause->value >= seen))
+	if (!class_any_marks(world->in->fabric) || !(marks->value == 0) ||
+		!(pause->value >= seen) || golden_pause_by_host(world))
 		return;
 	marks->state = GOLDEN_WARNING;
-	marks->why = "PFC fires and no queue marks: thresholds in the wrong order, or ECN is off";
+	marks->why = ECN_ORDER_WRONG;
 }
 
 /* ---- packets, ECMP, links -------------------------------------------------- */

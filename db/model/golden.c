@@ -50,9 +50,10 @@ const char *golden_state_name(enum golden_state state)
 
 enum golden_state golden_state_of(enum severity severity)
 {
-	if (severity == SEV_CRITICAL)
-		return GOLDEN_CRITICAL;
-	return GOLDEN_WARNING;
+	static const enum golden_state states[] = {[SEV_INFO] = GOLDEN_OK,
+		[SEV_WARNING] = GOLDEN_WARNING,
+		[SEV_CRITICAL] = GOLDEN_CRITICAL};
+	return states[severity];
 }
 
 char *golden_job_port(char buf[GOLDEN_PORT_MAX], const char *job, enum golden_job what)

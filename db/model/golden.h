@@ -49,13 +49,17 @@ enum { GOLDEN_PORT_MAX = 256 };
  * GOLDEN_PORT_MAX bytes and is returned. */
 char *golden_job_port(char buf[GOLDEN_PORT_MAX], const char *job, enum golden_job what);
 
+/* What the marks say where switches pause and no queue marks. */
+#define ECN_ORDER_WRONG "PFC fires and no queue marks: thresholds in the wrong order, or ECN is off"
+
 /* What may be said of a signal. IDLE: nothing to judge, such as a fabric without load. */
 enum golden_state { GOLDEN_UNKNOWN, GOLDEN_IDLE, GOLDEN_OK, GOLDEN_WARNING, GOLDEN_CRITICAL };
 /* "unknown" "idle" "ok" "warning" "critical" */
 enum { GOLDEN_STATES = GOLDEN_CRITICAL + 1 };
 extern const char *const golden_state_names[GOLDEN_STATES];
 const char *golden_state_name(enum golden_state state);
-/* golden_state_of - the state of a signal that shows an incident of @severity; never OK. */
+/* golden_state_of - the state of what shows an incident of @severity: an information is in order.
+ */
 enum golden_state golden_state_of(enum severity severity);
 
 #endif

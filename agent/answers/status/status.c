@@ -67,6 +67,14 @@ static SHAPE_OF(
 	status_quality, "DataQuality", "How complete and how new the data is.", .common = true);
 #undef SHAPE
 
+#define SHAPE struct verdict_money
+static const struct field verdict_money_fields[] = {
+	NUMBER(usd_per_hour, UNIT_USD, "US dollars per hour; null: not known."),
+	NUMBER(usd_total, UNIT_USD, "US dollars so far."),
+};
+SHAPE_OF(verdict_money, "Money", "Cost of what is open.", .common = true);
+#undef SHAPE
+
 #define SHAPE struct status_answer
 static const struct field status_answer_fields[] = {
 	TEXT(fabric, "Name of the fabric."),
@@ -79,6 +87,11 @@ static const struct field status_answer_fields[] = {
 	PART(data_quality, status_quality, "How complete the data is."),
 	ROWS(alarms, store_alarm, "What the store cannot do."),
 	ROWS(ship, ship_fact, "How far other stores have followed."),
+	WORD(state, golden_state, golden_state_names, GOLDEN_STATES,
+		"Is it well: `ok`, `warning`, `critical` or `unknown`."),
+	TEXT(state_why, "The same in a sentence, which is that of every face."),
+	PART(money, verdict_money, "What open incidents cost."),
+	HIDDEN(judged_elsewhere),
 };
 SHAPE_OF(status_answer, "status", "Who answers, how old the data is and which incidents are open.");
 #undef SHAPE
@@ -706,6 +719,31 @@ static int status_take_store(struct gathering *gathering, struct status_answer *
 	return r;
 }
 
+/* As many intervals as the fastest detectors take for a window. */
+enum { WINDOW_INTERVALS = 3 };
+
+void status_verdict(const struct client *client, const struct status_answer *status,
+	const struct open_incident *incidents, size_t n, struct arena *a, struct verdict *ret)
+{
+	const struct verdict_in in = {.incidents = incidents,
+		.n_incidents = n,
+		.quality = &status->data_quality,
+		.agent = &status->agent,
+		.window_ns = (WINDOW_INTERVALS - 1) * config_interval(client->config),
+		.judged_elsewhere = status->judged_elsewhere};
+	verdict_of(&in, a, ret);
+}
+
+static void status_take_verdict(
+	const struct client *client, struct arena *a, struct status_answer *status)
+{
+	struct verdict verdict;
+	status_verdict(client, status, status->incidents, status->n_incidents, a, &verdict);
+	status->state = verdict.state;
+	status->state_why = verdict.why;
+	status->money = verdict.money;
+}
+
 int status_read(struct client *client, struct arena *a, struct status_answer *ret, struct err *e)
 {
 	rw_cleanup(gathering_done) struct gathering gathering = {.client = client, .arena = a};
@@ -729,9 +767,11 @@ int status_read(struct client *client, struct arena *a, struct status_answer *re
 	if (r < 0)
 		return r;
 	status_take_devices(&gathering, &counts, ret);
-	if (!config_judged_elsewhere(client->config))
+	ret->judged_elsewhere = config_judged_elsewhere(client->config);
+	if (!ret->judged_elsewhere)
 		ret->open_incidents = ret->n_incidents;
 	ret->data_quality = status_quality_of(client, &counts, &ret->agent, first_ns);
+	status_take_verdict(client, a, ret);
 	return status_take_store(&gathering, ret, e);
 }
 

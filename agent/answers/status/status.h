@@ -13,6 +13,7 @@
 #include "agent/answers/common/class_worlds.h"
 #include "agent/answers/common/store_facts.h"
 #include "agent/answers/status/open_incident.h"
+#include "agent/answers/status/verdict.h"
 #include "agent/client/client.h"
 #include "agent/document/shape.h"
 
@@ -65,8 +66,16 @@ struct status_answer {
 	size_t n_alarms;
 	struct ship_fact *ship;
 	size_t n_ship;
+	enum golden_state state; /* the one word at the top; never GOLDEN_IDLE */
+	const char *state_why; /* the same sentence on every face */
+	struct verdict_money money;
+	bool judged_elsewhere;
 };
-extern const struct shape status_answer_shape;
+extern const struct shape status_answer_shape, verdict_money_shape;
+
+/* status_verdict - is it well, as far as these @incidents say? With its own, that is its state. */
+void status_verdict(const struct client *client, const struct status_answer *status,
+	const struct open_incident *incidents, size_t n, struct arena *a, struct verdict *ret);
 
 /* status_read - all of it lies in @a. 0, or negative errno with @e. */
 int status_read(struct client *client, struct arena *a, struct status_answer *ret, struct err *e);

@@ -64,6 +64,7 @@ static const struct field watch_signal_fields[] = {
 	TEXT(why, "Why it is judged so."),
 	PART(subject, watch_subject, "The place as parts."),
 	TEXT(incident, "Open incident about it.", .type = "id"),
+	FLAG(over, "Was it measured over the limit of its detector in this window?"),
 };
 SHAPE_OF(watch_signal, "Signal", "One golden signal.");
 #undef SHAPE
@@ -98,14 +99,6 @@ static const struct field watch_uplink_fields[] = {
 	COUNT(speed_bps, "Speed.", .unknown = true, .unit = UNIT_BITS_PER_S),
 };
 static SHAPE_OF(watch_uplink, "Uplink", "An uplink.");
-#undef SHAPE
-
-#define SHAPE struct watch_money
-static const struct field watch_money_fields[] = {
-	NUMBER(usd_per_hour, UNIT_USD, "US dollars per hour; null: not known."),
-	NUMBER(usd_total, UNIT_USD, "US dollars so far."),
-};
-static SHAPE_OF(watch_money, "Money", "Cost of what is open.");
 #undef SHAPE
 
 #define SHAPE struct watch_event
@@ -145,134 +138,15 @@ static const struct field watch_answer_fields[] = {
 	ROWS(signals, watch_signal, "The golden signals."),
 	ROWS(paused, watch_paused, "The ports with the most pause time."),
 	ROWS(uplinks, watch_uplink, "The busiest uplinks."),
-	PART(money, watch_money, "What open incidents cost."),
 	ROWS(events, watch_event, "The latest events."),
 	ROWS(jobs, watch_job, "The jobs."),
-	WORD(state, golden_state, golden_state_names, GOLDEN_STATES,
-		"`ok`, `warning`, `critical` or `unknown`."),
-	TEXT(state_why, "Why it is not ok."),
 };
 SHAPE_OF(watch_answer, "watch",
 	"One frame of the live screen: the state, golden signals, paused ports, uplinks, jobs and "
 	"incidents.");
 #undef SHAPE
 
-/* ---- the one word at the top ------------------------------------------------ */
-
-struct watch_verdict {
-	enum golden_state state;
-	struct str why;
-};
-
-static size_t watch_rank(enum golden_state state)
-{
-	static const size_t ranks[GOLDEN_STATES] = {
-		[GOLDEN_UNKNOWN] = 1, [GOLDEN_WARNING] = 2, [GOLDEN_CRITICAL] = 3};
-	return ranks[state];
-}
-
-static bool watch_worse(const struct watch_verdict *verdict, enum golden_state state)
-{
-	return watch_rank(state) > watch_rank(verdict->state);
-}
-
-static void watch_judge_incidents(
-	struct watch_verdict *verdict, const struct open_incident *incidents, size_t n)
-{
-	const struct open_incident *worst = NULL;
-	for (size_t i = 0; i < n; i++)
-		if (!worst || (incident_is_critical(&incidents[i]) && !incident_is_critical(worst)))
-			worst = &incidents[i];
-	if (!worst)
-		return;
-	verdict->state = GOLDEN_WARNING;
-	if (incident_is_critical(worst))
-		verdict->state = GOLDEN_CRITICAL;
-	str_addf(&verdict->why, "%zu open incident%s: %s", n, plural(n),
-		str_or(worst->headline, ""));
-}
-
-static const char *watch_place(const struct watch_signal *signal)
-{
-	if (signal->where && *signal->where)
-		return signal->where;
-	if (signal->why && *signal->why)
-		return signal->why;
-	return "-";
-}
-
-static void watch_judge_signals(struct watch_verdict *verdict, const struct watch_answer *frame)
-{
-	for (size_t i = 0; i < frame->n_signals; i++) {
-		const struct watch_signal *signal = &frame->signals[i];
-		if (signal->state == GOLDEN_UNKNOWN || !watch_worse(verdict, signal->state))
-			continue;
-		verdict->state = signal->state;
-		str_done(&verdict->why);
-		str_addf(&verdict->why, "%s: %s", signal->signal, watch_place(signal));
-	}
-}
-
-/* Signals without which a fabric is not known to be well. */
-static void watch_judge_blindness(struct watch_verdict *verdict, const struct watch_answer *frame)
-{
-	size_t known = 0;
-	for (size_t i = 0; i < frame->n_signals; i++)
-		known += frame->signals[i].state != GOLDEN_UNKNOWN;
-	if (known || !watch_worse(verdict, GOLDEN_UNKNOWN))
-		return;
-	verdict->state = GOLDEN_UNKNOWN;
-	str_add(&verdict->why, "no counter had a value in this window");
-}
-
-static void watch_judge_devices(struct watch_verdict *verdict, const struct status_quality *quality)
-{
-	const uint64_t down = quality->down + quality->captures_down;
-	const uint64_t unknown = quality->unknown + quality->captures_unknown;
-	if (down && watch_worse(verdict, GOLDEN_WARNING)) {
-		verdict->state = GOLDEN_WARNING;
-		str_done(&verdict->why);
-		str_addf(&verdict->why, "%llu device%s or capture%s down", (unsigned long long)down,
-			plural(down), plural(down));
-	}
-	if (unknown && watch_worse(verdict, GOLDEN_UNKNOWN)) {
-		verdict->state = GOLDEN_UNKNOWN;
-		str_done(&verdict->why);
-		str_addf(&verdict->why, "%llu device%s or capture%s not known to be up",
-			(unsigned long long)unknown, plural(unknown), plural(unknown));
-	}
-}
-
-/* What is open and measured was so when the data ended; nobody knows whether it still is. */
-static void watch_judge_agent(struct watch_verdict *verdict, const struct agent_state *agent)
-{
-	const bool stopped = agent->state == AGENT_STOPPED && !agent->past;
-	if (agent_is_stuck(agent) && watch_worse(verdict, GOLDEN_WARNING)) {
-		verdict->state = GOLDEN_WARNING; /* unknown, once what was read is too old */
-		str_done(&verdict->why);
-		agent_state_text(agent, &verdict->why);
-	}
-	if (!stopped && !agent->stale)
-		return;
-	verdict->state = GOLDEN_UNKNOWN;
-	str_done(&verdict->why);
-	agent_state_text(agent, &verdict->why);
-}
-
-/* The worst of what is open and measured, and never better than what is known. */
-static void watch_judge(struct watch_answer *frame, struct arena *a)
-{
-	struct watch_verdict verdict = {.state = GOLDEN_OK};
-	watch_judge_incidents(&verdict, frame->incidents, frame->n_incidents);
-	watch_judge_signals(&verdict, frame);
-	watch_judge_devices(&verdict, &frame->status.data_quality);
-	watch_judge_blindness(&verdict, frame);
-	watch_judge_agent(&verdict, &frame->status.agent);
-	frame->state = verdict.state;
-	if (verdict.why.s)
-		frame->state_why = arena_strdup(a, verdict.why.s);
-	str_done(&verdict.why);
-}
+/* ---- when the data ended ------------------------------------------------------ */
 
 /* Since when nothing is known: "the agent stopped", at once, or "the data ended", once they are
  * stale; NULL: the data are of now, or of the past that was asked for. */
@@ -342,7 +216,6 @@ int watch_read(struct client *client, struct watch_now *now, struct arena *a,
 		rc = watch_take_past(client, a, ret, e);
 	if (rc < 0)
 		return rc;
-	watch_judge(ret, a);
 	const char *ended = watch_ended(&ret->status.agent);
 	if (ended) {
 		watch_age_signals(ret, a, ended);

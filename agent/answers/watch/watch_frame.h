@@ -25,8 +25,9 @@ struct watch_subject {
 	const char *host;
 };
 
-/* A signal that no device delivers has the state GOLDEN_UNKNOWN and no value; one with an open
- * incident is at least as bad as that. */
+/* A signal that no device delivers has the state GOLDEN_UNKNOWN and no value; one in which an open
+ * incident shows is as bad as that, and any other one is in order: its limit decides nothing here,
+ * see agent/answers/status/verdict.h. */
 struct watch_signal {
 	const char *name, *signal; /* for programs and for people */
 	double value, value_low;
@@ -37,6 +38,7 @@ struct watch_signal {
 	const char *where, *why;
 	struct watch_subject subject;
 	const char *incident; /* id */
+	bool over; /* measured over its limit in this window */
 };
 
 struct watch_paused {
@@ -53,12 +55,6 @@ struct watch_uplink {
 	uint64_t speed_bps;
 };
 
-/* An incident that another open one explains is counted with its parent. NAN where no incident has
- * a price. */
-struct watch_money {
-	double usd_per_hour, usd_total;
-};
-
 struct watch_event {
 	const char *t, *kind, *text, *device, *port; /* t: RFC 3339 */
 };
@@ -73,7 +69,7 @@ struct watch_job {
 };
 
 struct watch_answer {
-	struct status_answer status; /* without its incidents */
+	struct status_answer status; /* without its incidents; state, sentence and money are its */
 	uint64_t open_incidents;
 	struct open_incident *incidents; /* by money, then severity */
 	size_t n_incidents;
@@ -84,13 +80,10 @@ struct watch_answer {
 	size_t n_paused;
 	struct watch_uplink *uplinks;
 	size_t n_uplinks;
-	struct watch_money money;
 	struct watch_event *events; /* the newest first */
 	size_t n_events;
 	struct watch_job *jobs;
 	size_t n_jobs;
-	enum golden_state state; /* the one word at the top; never GOLDEN_IDLE */
-	const char *state_why;
 };
 extern const struct shape watch_answer_shape, watch_signal_shape;
 

@@ -51,41 +51,13 @@ static void watch_sort_by_money(struct open_incident *incidents, size_t n)
 	free(ranked);
 }
 
-/* ---- money ----------------------------------------------------------------- */
-
-static bool watch_is_open(const struct watch_answer *frame, const char *id)
-{
-	for (size_t i = 0; id && *id && i < frame->n_incidents; i++)
-		if (str_eq(frame->incidents[i].id, id))
-			return true;
-	return false;
-}
-
-static void watch_add_money(double *sum, double value)
-{
-	if (isnan(value))
-		return;
-	if (isnan(*sum))
-		*sum = 0;
-	*sum += value;
-}
-
 void watch_take_incidents(struct watch_answer *frame)
 {
-	struct watch_money *money = &frame->money;
 	frame->open_incidents = frame->status.open_incidents;
 	frame->incidents = frame->status.incidents;
 	frame->n_incidents = frame->status.n_incidents;
 	frame->status.n_incidents = 0;
 	watch_sort_by_money(frame->incidents, frame->n_incidents);
-	*money = (struct watch_money){NAN, NAN};
-	for (size_t i = 0; i < frame->n_incidents; i++) {
-		const struct open_incident *incident = &frame->incidents[i];
-		if (watch_is_open(frame, incident->parent))
-			continue;
-		watch_add_money(&money->usd_per_hour, incident->usd_per_hour);
-		watch_add_money(&money->usd_total, incident->usd_total);
-	}
 }
 
 /* ---- events ---------------------------------------------------------------- */
@@ -128,11 +100,6 @@ int watch_events_read(
 
 /* ---- what incidents say of signals ------------------------------------------ */
 
-static enum golden_state watch_incident_state(const struct open_incident *incident)
-{
-	return golden_state_of(incident_is_critical(incident) ? SEV_CRITICAL : SEV_WARNING);
-}
-
 /* The worst open incident that shows in @signal, the first of those alike; NULL: none. */
 static const struct open_incident *watch_incident_of(
 	enum golden signal, const struct watch_answer *frame)
@@ -142,7 +109,7 @@ static const struct open_incident *watch_incident_of(
 		const struct open_incident *incident = &frame->incidents[i];
 		if (!golden_shows(signal, cause_by_name(incident->cause)))
 			continue;
-		if (!worst || watch_incident_state(incident) > watch_incident_state(worst))
+		if (!worst || verdict_incident_state(incident) > verdict_incident_state(worst))
 			worst = incident;
 	}
 	return worst;
@@ -180,14 +147,30 @@ static void watch_take_subject(
 	signal->where = arena_strdup(a, where.s);
 }
 
+/* What was measured over its limit, and no incident is about it. */
+static void watch_apply_none(struct arena *a, struct watch_signal *signal)
+{
+	if (signal->state != GOLDEN_WARNING && signal->state != GOLDEN_CRITICAL)
+		return;
+	signal->state = GOLDEN_OK;
+	if (watch_has(signal->why))
+		signal->why = arena_printf(a, "%s; %s", VERDICT_NOT_LASTING, signal->why);
+	else
+		signal->why = VERDICT_NOT_LASTING;
+}
+
 static void watch_apply_signal(struct arena *a, enum golden of, struct watch_answer *frame)
 {
 	struct watch_signal *signal = &frame->signals[of];
 	const struct open_incident *incident = watch_incident_of(of, frame);
-	if (!incident)
+	signal->over = signal->state == GOLDEN_WARNING || signal->state == GOLDEN_CRITICAL;
+	if (!incident) {
+		if (!watch_has(signal->incident))
+			watch_apply_none(a, signal);
 		return;
-	const enum golden_state state = watch_incident_state(incident);
-	if (signal->state < state)
+	}
+	const enum golden_state state = verdict_incident_state(incident);
+	if (state != GOLDEN_OK || signal->over)
 		signal->state = state;
 	signal->incident = incident->id;
 	signal->why = incident->headline;

@@ -544,8 +544,7 @@ static void past_take_stopped(struct arena *a, struct watch_signal *signal,
 	if (job->since.ns != TIME_UNKNOWN.ns)
 		str_addf(&why, " since %.8sZ", wall_format(since, job->since, 0) + 11);
 	if (incident) {
-		const bool critical = incident_is_critical(incident);
-		signal->state = golden_state_of(critical ? SEV_CRITICAL : SEV_WARNING);
+		signal->state = verdict_incident_state(incident);
 		signal->incident = incident->id;
 	} else if (declared) {
 		str_add(&why, "; no fault is found: it ended, or it hangs");

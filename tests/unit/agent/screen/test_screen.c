@@ -185,7 +185,10 @@ static struct watch_answer *full_wall(int n_incidents)
 		.status = {.fabric = "pod-a",
 			.time = at(FRAME_TIME),
 			.devices = arena_array(a, struct status_device, N_DEVICES),
-			.n_devices = N_DEVICES},
+			.n_devices = N_DEVICES,
+			.state = GOLDEN_CRITICAL,
+			.state_why = "2 open incidents",
+			.money = {NAN, NAN}},
 		.open_incidents = (uint64_t)n_incidents,
 		.incidents = arena_array(a, struct open_incident, n_incidents),
 		.n_incidents = (size_t)n_incidents,
@@ -196,13 +199,10 @@ static struct watch_answer *full_wall(int n_incidents)
 		.n_paused = N_PAUSED,
 		.uplinks = &uplink,
 		.n_uplinks = 1,
-		.money = {NAN, NAN},
 		.events = &event,
 		.n_events = 1,
 		.jobs = &job,
-		.n_jobs = 1,
-		.state = GOLDEN_CRITICAL,
-		.state_why = "2 open incidents"};
+		.n_jobs = 1};
 	wall->status.agent = (struct agent_state){.state = AGENT_RUNNING,
 		.data_age_s = 2,
 		.config_error = "rocewatch.yaml:10:20: unknown key 'rolle'"};
@@ -346,11 +346,11 @@ static void absent_is_unknown(void **state)
 		.baseline_span_s = NAN};
 	const struct watch_answer frame = {
 		.status = {.time = at(FRAME_TIME),
-			.agent = {.state = AGENT_CANNOT_TELL, .data_age_s = NAN}},
+			.agent = {.state = AGENT_CANNOT_TELL, .data_age_s = NAN},
+			.money = {NAN, NAN}},
 		.open_incidents = COUNT_UNKNOWN,
 		.signals = &signal,
-		.n_signals = 1,
-		.money = {NAN, NAN}};
+		.n_signals = 1};
 	const struct watch_answer *wall = &frame;
 	const struct screen_docs docs = docs_of(wall);
 	struct screen screen;

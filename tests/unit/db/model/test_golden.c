@@ -50,7 +50,7 @@ static void test_an_incident_is_never_good(void **state)
 {
 	assert_int_equal(golden_state_of(SEV_CRITICAL), GOLDEN_CRITICAL);
 	assert_int_equal(golden_state_of(SEV_WARNING), GOLDEN_WARNING);
-	assert_int_equal(golden_state_of(SEV_INFO), GOLDEN_WARNING);
+	assert_int_equal(golden_state_of(SEV_INFO), GOLDEN_OK);
 }
 
 int main(void)

@@ -141,7 +141,9 @@ static void test_watch_once(void **state)
 	expect(s, " ECMP max/mean - 1     50 %         -  critical  leaf1 uplinks, most on swp51");
 	expect(s, " pause time             0 %         -  ok\n");
 	expect(s, " discards                 -         -  unknown   not collected");
-	expect(s, " lossless drops      0.50/s         -  critical  leaf1 swp51 p3 (most drops)");
+	/* over its limit, and no incident is about it */
+	expect(s, " lossless drops      0.50/s         -  ok  ");
+	expect(s, " 1 incident is open: swp51 carries too much [2J");
 	expect(s, " BUSIEST UPLINKS  leaf1:swp51 90 %   leaf1:swp52 30 %\n");
 	expect(s, " critical  1m00s  $0.00/h  swp51 carries too much [2J  ");
 	assert_null(strchr(s, '\x1b')); /* no colours into a file, no escapes of others ever */
@@ -173,6 +175,7 @@ static void test_status_formats(void **state)
 	rw_cleanup(freep) char *s = run(0, "status", NULL, NULL),
 			       *csv = run(0, "status", "--format", "csv"),
 			       *bare = run(0, "status", "--no-header", NULL);
+	expect(s, "CRITICAL - 1 incident is open: swp51 carries too much [2J\n");
 	expect(s, "up 2   down 0   unknown 1   open incidents 1\n");
 	expect(s, "\nspine2  replay    unknown  2m10s");
 	expect(s,
@@ -190,12 +193,14 @@ static void test_status_formats(void **state)
 /* The drops of the lossless priority alone, from the counters in the database. */
 static void test_check_drops(void **state)
 {
-	rw_cleanup(freep) char *all = run(2, "check", "drops", NULL),
+	rw_cleanup(freep) char *all = run(0, "check", "drops", NULL),
 			       *other = run(3, "check", "drops", "--port=swp52"),
 			       *silent = run(3, "check", "target", NULL);
 	expect(all,
-		"DROPS CRITICAL - 90 frames dropped in 300 s, most at leaf1:swp51 p3: 90 | "
-		"'drops'=90;;0;0;\n");
+		"DROPS OK - 90 frames dropped in 300 s, most at leaf1:swp51 p3: 90 (over its "
+		"limit, and no incident: one opens when it lasts) | 'drops'=90;;0;0;\n");
+	rw_cleanup(freep) char *given = run(2, "check", "drops", "--crit=0");
+	expect(given, "DROPS CRITICAL - 90 frames dropped in 300 s, most at leaf1:swp51 p3: 90 |");
 	expect(other, "DROPS UNKNOWN - drops are not counted by any of 0 lossless queues");
 	expect(silent, "TARGET UNKNOWN - 1 unknown, spine2: silent for 2m10s");
 }

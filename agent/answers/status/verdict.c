@@ -1,0 +1,201 @@
+/* verdict - the worst of what is open, and never better than what is known. */
+#include "agent/answers/status/verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "agent/answers/common/agent_state.h"
+#include "agent/answers/status/open_incident.h"
+#include "agent/answers/status/status.h"
+
+struct verdict_words {
+	enum golden_state state;
+	struct str text;
+};
+
+/* UNKNOWN is worse than OK: it may be anything. */
+static int verdict_rank(enum golden_state state)
+{
+	static const int ranks[GOLDEN_STATES] = {
+		[GOLDEN_UNKNOWN] = 1, [GOLDEN_WARNING] = 2, [GOLDEN_CRITICAL] = 3};
+	return ranks[state];
+}
+
+enum golden_state verdict_incident_state(const struct open_incident *incident)
+{
+	if (incident_is_critical(incident))
+		return golden_state_of(SEV_CRITICAL);
+	/* Of a past time it may not be known. */
+	const char *severity = str_or(incident->severity, severity_name(SEV_WARNING));
+	if (str_eq(severity, severity_name(SEV_WARNING)))
+		return golden_state_of(SEV_WARNING);
+	return golden_state_of(SEV_INFO);
+}
+
+/* ---- incidents ---------------------------------------------------------------- */
+
+static bool verdict_is_part(const struct verdict_in *in, const struct open_incident *incident)
+{
+	for (size_t i = 0; i < in->n_incidents; i++)
+		if (str_eq(in->incidents[i].id, str_or(incident->parent, "")))
+			return true;
+	return false;
+}
+
+/* Zero where it has no price. */
+static double verdict_price(const struct open_incident *incident)
+{
+	if (isnan(incident->usd_per_hour))
+		return 0;
+	return incident->usd_per_hour;
+}
+
+/* By state, then by price, then the one that stands first by its id: the order of the rows, which
+ * differs between faces, does not count. */
+static bool verdict_is_worse(const struct open_incident *incident, const struct open_incident *than)
+{
+	const int left = verdict_rank(verdict_incident_state(incident));
+	const int right = verdict_rank(verdict_incident_state(than));
+	if (left != right)
+		return left > right;
+	if (verdict_price(incident) != verdict_price(than))
+		return verdict_price(incident) > verdict_price(than);
+	return strcmp(str_or(incident->id, ""), str_or(than->id, "")) < 0;
+}
+
+/* The worst; a part only where it is worse than all that are whole. */
+static const struct open_incident *verdict_worst(const struct verdict_in *in)
+{
+	const struct open_incident *worst = NULL;
+	for (int parts = 0; parts < 2; parts++)
+		for (size_t i = 0; i < in->n_incidents; i++) {
+			const struct open_incident *one = &in->incidents[i];
+			if (verdict_is_part(in, one) != (parts == 1))
+				continue;
+			const bool worse = worst &&
+				verdict_rank(verdict_incident_state(one)) >
+					verdict_rank(verdict_incident_state(worst));
+			if (!worst || worse || (parts == 0 && verdict_is_worse(one, worst)))
+				worst = one;
+		}
+	return worst;
+}
+
+static void verdict_add_money(double *sum, double value)
+{
+	if (isnan(value))
+		return;
+	if (isnan(*sum))
+		*sum = 0;
+	*sum += value;
+}
+
+static struct verdict_money verdict_money_of(const struct verdict_in *in)
+{
+	struct verdict_money money = {NAN, NAN};
+	for (size_t i = 0; i < in->n_incidents; i++) {
+		if (verdict_is_part(in, &in->incidents[i]))
+			continue;
+		verdict_add_money(&money.usd_per_hour, in->incidents[i].usd_per_hour);
+		verdict_add_money(&money.usd_total, in->incidents[i].usd_total);
+	}
+	return money;
+}
+
+/* "2 incidents (1 part more) are open, $960/h, the worst: node-010 pauses ..." */
+static void verdict_say_incidents(
+	const struct verdict_in *in, const struct verdict_money *money, struct verdict_words *words)
+{
+	const struct open_incident *worst = verdict_worst(in);
+	struct str *text = &words->text;
+	size_t n_parts = 0;
+	if (in->judged_elsewhere) {
+		words->state = GOLDEN_UNKNOWN;
+		str_add(text, "incidents are in the judge's database");
+		return;
+	}
+	if (!worst) {
+		str_add(text, "no incident is open");
+		return;
+	}
+	for (size_t i = 0; i < in->n_incidents; i++)
+		n_parts += verdict_is_part(in, &in->incidents[i]);
+	const size_t n = in->n_incidents - n_parts;
+	words->state = verdict_incident_state(worst);
+	str_addf(text, "%zu incident%s ", n, plural(n));
+	if (n_parts)
+		str_addf(text, "(with %zu part%s) ", n_parts, plural(n_parts));
+	str_add(text, n == 1 ? "is open" : "are open");
+	if (money->usd_per_hour > 0)
+		str_addf(text, ", $%.*f/h", money->usd_per_hour < 10 ? 2 : 0, money->usd_per_hour);
+	if (words->state == GOLDEN_OK)
+		str_add(text, ", for information");
+	if (n > 1)
+		str_add(text, ", the worst");
+	const char *what = str_or(worst->headline, "");
+	if (!*what)
+		what = str_or(worst->summary, "");
+	str_addf(text, ": %s", what);
+}
+
+/* ---- what is known -------------------------------------------------------------- */
+
+/* Detectors judge whole windows: before the first one nothing is known to be well. */
+static void verdict_put_first_window(struct verdict_words *words, const struct verdict_in *in)
+{
+	const bool known = in->agent->has_data && in->quality->first_sample.ns != TIME_UNKNOWN.ns;
+	if (known && in->agent->data_time.ns - in->quality->first_sample.ns >= in->window_ns)
+		return;
+	if (verdict_rank(words->state) >= verdict_rank(GOLDEN_UNKNOWN))
+		return;
+	words->state = GOLDEN_UNKNOWN;
+	str_done(&words->text);
+	str_add(&words->text, "nothing is judged yet: the first window of data is not complete");
+}
+
+static void verdict_put_devices(
+	struct verdict_words *words, enum golden_state state, uint64_t n, const char *what)
+{
+	if (!n || verdict_rank(state) <= verdict_rank(words->state))
+		return;
+	rw_cleanup(str_done) struct str rest = words->text;
+	words->text = (struct str){0};
+	words->state = state;
+	str_addf(&words->text, "%llu device%s or capture%s %s, and no incident is about it; %s",
+		(unsigned long long)n, plural(n), plural(n), what, rest.s);
+}
+
+static void verdict_put_agent(struct verdict_words *words, const struct agent_state *agent)
+{
+	const bool stopped = agent->state == AGENT_STOPPED && !agent->past;
+	const bool warns =
+		agent_is_stuck(agent) && verdict_rank(words->state) < verdict_rank(GOLDEN_WARNING);
+	if (!stopped && !agent->stale && !warns)
+		return;
+	/* What is open was so when the data ended; nobody knows whether it still is. A store that
+	 * is stuck is a warning, and unknown once what was read is too old. */
+	words->state = GOLDEN_WARNING;
+	if (stopped || agent->stale)
+		words->state = GOLDEN_UNKNOWN;
+	str_done(&words->text);
+	agent_state_text(agent, &words->text);
+}
+
+void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *ret)
+{
+	const struct status_quality *quality = in->quality;
+	struct verdict_words words = {.state = GOLDEN_OK};
+	*ret = (struct verdict){.money = verdict_money_of(in)};
+	verdict_say_incidents(in, &ret->money, &words);
+	verdict_put_devices(&words, GOLDEN_WARNING, quality->down + quality->captures_down, "down");
+	verdict_put_devices(&words, GOLDEN_UNKNOWN, quality->unknown + quality->captures_unknown,
+		"not known to be up");
+	verdict_put_first_window(&words, in);
+	verdict_put_agent(&words, in->agent);
+	ret->state = words.state;
+	ret->why = arena_strdup(a, str_or(words.text.s, ""));
+	str_done(&words.text);
+}

@@ -1,0 +1,55 @@
+/*
+ * verdict - is the fabric well? One state and one sentence, the same on every face: `status`, the
+ * wall, the web page, `check fabric`, `report handover` and /metrics print them.
+ *
+ * Detectors compare what is measured with their limits, and what lasts opens an incident. So the
+ * state is that of the worst open incident, and never better than what is known of the devices. No
+ * face compares a limit again to call the fabric better or worse: it shows what it measured, and
+ * says when no incident is about it.
+ */
+#ifndef RW_ANSWERS_VERDICT_H
+#define RW_ANSWERS_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db/model/golden.h"
+
+struct agent_state;
+struct arena;
+struct open_incident;
+struct status_quality;
+
+/* An incident that another open one explains is counted with its parent. NAN where no incident has
+ * a price. */
+struct verdict_money {
+	double usd_per_hour, usd_total;
+};
+
+struct verdict_in {
+	const struct open_incident *incidents; /* in any order */
+	size_t n_incidents;
+	const struct status_quality *quality;
+	const struct agent_state *agent;
+	int64_t window_ns; /* of the fastest detectors */
+	bool judged_elsewhere; /* incidents are in another database */
+};
+
+struct verdict {
+	enum golden_state state; /* never GOLDEN_IDLE */
+	const char *why; /* the sentence */
+	struct verdict_money money;
+};
+
+/* verdict_of - @ret->why lies in @a. */
+void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *ret);
+
+/* verdict_incident_state - the state that an open incident gives to whatever shows it: an
+ * information is in order. */
+enum golden_state verdict_incident_state(const struct open_incident *incident);
+
+/* What a face adds to a measured value that is over its limit while the verdict is in order. */
+#define VERDICT_NOT_LASTING "over its limit, and no incident: one opens when it lasts"
+
+#endif
