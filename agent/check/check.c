@@ -121,6 +121,18 @@ static bool check_is_old(struct check_source *source, char *why, size_t size)
 	return true;
 }
 
+/* What the sums say by the limits of the configuration is a note beside the incidents. */
+static void check_fold_incidents(const struct check *check, const struct check_source *source,
+	const struct watch_answer *watch, struct check_line *line)
+{
+	const enum check_state state = line->state;
+	rw_cleanup(str_done) struct str text = line->text;
+	line->state = CHECK_OK;
+	line->text = (struct str){0};
+	const size_t n = check_incidents(source, watch, golden_info(check->signal)->causes, line);
+	check_measured(source, line, state, n, "%s", str_or(text.s, ""));
+}
+
 static int check_run_report(const struct check *check, struct check_source *source,
 	struct check_line *ret, struct err *e)
 {
@@ -128,12 +140,18 @@ static int check_run_report(const struct check *check, struct check_source *sour
 	const struct report_ask ask = {
 		.device = source->scope.device, .group = source->scope.group};
 	rw_cleanup(report_result_done) struct report_result result = {0};
+	const struct watch_answer *watch;
 	check_source_span(source, CHECK_REPORT_SPAN_NS);
 	int r = report->collect(source->client, &ask, &result, e);
 	if (r < 0)
 		return r;
 	check_judge(check, &result, &source->given, ret);
-	return 0;
+	if (source->given.warn.set || source->given.crit.set)
+		return 0;
+	r = check_source_watch(source, &watch, e);
+	if (r == 0)
+		check_fold_incidents(check, source, watch, ret);
+	return r;
 }
 
 static int check_run_one(
@@ -150,11 +168,13 @@ static int check_run_one(
 	return r;
 }
 
-static enum check_state check_part_state(const struct check *check, const struct check_line *part)
+/* Whether it is well is said by the line itself; only where all must be ready the parts decide,
+ * too. */
+static enum check_state check_part_raises(const struct check *check, enum check_state state)
 {
-	if (part->absent && !check->strict)
-		return CHECK_OK;
-	return part->state;
+	if (check->strict)
+		return state;
+	return CHECK_OK;
 }
 
 /* The first and worst part of a sentence; the lines below hold the rest. */
@@ -163,20 +183,22 @@ static int check_clause(const char *text)
 	return (int)strcspn(text, ";");
 }
 
-/* The worst of the parts; those that are not OK are named. */
+/* Those parts that are not OK are named. */
 static void check_fold(struct check_result *result)
 {
 	size_t n_ok = 0;
 	rw_cleanup(str_done) struct str absent = {0};
 	for (size_t i = 0; i < result->n_parts; i++) {
 		const struct check_result *part = &result->parts[i];
-		enum check_state state = check_part_state(result->check, &part->line);
+		const bool told = part->line.state != CHECK_OK &&
+			(!part->line.absent || result->check->strict);
 		const char *text = str_or(part->line.text.s, "");
 		n_ok += part->line.state == CHECK_OK;
 		if (part->line.absent)
 			str_addf(&absent, "%s%s", str_if(absent.n > 0, ", "), part->check->name);
-		if (state != CHECK_OK)
-			check_say(&result->line, state, "%s %s: %.*s", part->check->name,
+		if (told)
+			check_say(&result->line, check_part_raises(result->check, part->line.state),
+				"%s %s: %.*s", part->check->name,
 				check_state_name(part->line.state), check_clause(text), text);
 	}
 	check_say(&result->line, CHECK_OK, "%zu of %zu checks OK", n_ok, result->n_parts);
@@ -212,9 +234,11 @@ void check_run(const struct check *check, struct check_source *source, struct ch
 		check_run_parts(source, ret);
 	if (!old)
 		return;
-	str_done(&ret->line.text);
+	/* "is it well?" has its sentence, which says so in the words of every face. */
+	if (ret->line.state != CHECK_UNKNOWN || !check->parts || check->strict)
+		str_done(&ret->line.text);
 	ret->line.state = CHECK_UNKNOWN;
-	str_add(&ret->line.text, why);
+	str_addf(&ret->line.text, "%s%s", str_if(ret->line.text.n > 0, "; "), why);
 }
 
 void check_result_done(struct check_result *result)

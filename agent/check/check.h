@@ -19,6 +19,7 @@
 
 #include "base/str.h"
 #include "agent/check/check_range.h"
+#include "db/model/golden.h"
 #include "agent/document/example.h"
 
 struct check_source;
@@ -93,9 +94,12 @@ struct check {
 	void (*judge)(const struct report_result *result, const struct check_ranges *ranges,
 		struct check_line *ret);
 
-	/* Third: the worst of other checks, and of its own run(). */
+	/* Open incidents that show in it raise the line; the sums do by a user's ranges alone. */
+	enum golden signal;
+
+	/* Third: its own run(), and a line for each of its parts. */
 	const char *const *parts; /* their names, ended by NULL */
-	bool strict; /* what no device delivers makes it UNKNOWN, too */
+	bool strict; /* the worst of the parts, and what no device delivers makes it UNKNOWN */
 };
 
 extern const struct check *const checks[]; /* NULL-terminated */

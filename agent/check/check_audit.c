@@ -13,8 +13,20 @@ static bool audit_is_kind(const char *const *kinds, enum cause cause, const char
 	return false;
 }
 
+/* What an incident is about is as bad as that. */
+static void audit_say(
+	struct check_line *line, enum check_state state, size_t n_incidents, const json_t *row)
+{
+	const bool alone = state != CHECK_OK && n_incidents == 0;
+	if (!alone)
+		state = CHECK_OK;
+	check_say(line, state, "%s:%s %s%s", doc_word(row, "device"), doc_word(row, "port"),
+		doc_word(row, "text"),
+		str_if(alone, " (no incident: settings are compared, no harm is measured)"));
+}
+
 size_t check_audit(const struct check_source *source, const json_t *audit, const char *const *kinds,
-	enum cause cause, struct check_line *line)
+	enum cause cause, size_t n_incidents, struct check_line *line)
 {
 	const json_t *row;
 	size_t i, n = 0;
@@ -29,8 +41,7 @@ size_t check_audit(const struct check_source *source, const json_t *audit, const
 			state = CHECK_WARNING;
 		n += state != CHECK_OK;
 		if (n <= 3 || state == CHECK_CRITICAL)
-			check_say(line, state, "%s:%s %s", doc_word(row, "device"),
-				doc_word(row, "port"), doc_word(row, "text"));
+			audit_say(line, state, n_incidents, row);
 	}
 	return n;
 }

@@ -21,15 +21,14 @@ static int check_config_run(struct check_source *source, struct check_line *ret,
 	if (r < 0)
 		return r;
 	const struct agent_refused *refused = watch->status.agent.reload_refused;
-	size_t n = check_audit(source, audit, config_kinds, CAUSE_PFC_MISMATCH, ret);
 	size_t open = check_incidents(source, watch, config_causes, ret);
+	size_t n = check_audit(source, audit, config_kinds, CAUSE_PFC_MISMATCH, open, ret);
 	size_t known = check_audit_known(audit, "pfc");
-	/* A change that nobody asked for is worth a warning even where it does no harm. */
 	if (open > 0)
-		check_say(
-			ret, CHECK_WARNING, "%zu open incident%s of settings", open, plural(open));
+		check_say(ret, CHECK_OK, "%zu open incident%s of settings", open, plural(open));
 	if (refused)
-		check_say(ret, CHECK_WARNING, "the agent runs with an older configuration: %s",
+		check_say(ret, CHECK_WARNING,
+			"the agent runs with an older configuration, which is no incident: %s",
 			refused->text);
 	ret->absent = known == 0 && n == 0 && open == 0;
 	if (ret->absent)

@@ -6,7 +6,8 @@
 #include "agent/document/json_value.h"
 
 static const enum cause drops_causes[] = {CAUSE_LOSSLESS_LOSS, CAUSE_HEADROOM_SMALL,
-	CAUSE_POOL_EXHAUSTED, CAUSE_CLASS_LEAK, CAUSE_NONE};
+	CAUSE_POOL_EXHAUSTED, CAUSE_CLASS_LEAK, CAUSE_PFC_WATCHDOG, CAUSE_PFC_MISMATCH,
+	CAUSE_DSCP_MISMATCH, CAUSE_NONE};
 
 struct drops_sum {
 	size_t n, n_known;
@@ -47,12 +48,13 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 	if (r < 0)
 		return r;
 	drops_take(source, doc, &sum);
+	const size_t n = check_incidents(source, watch, drops_causes, ret);
 	ret->absent = sum.n > 0 && sum.n_known == 0;
 	if (sum.n_known == 0)
 		check_say(ret, CHECK_UNKNOWN, "drops are not counted by any of %zu lossless queues",
 			sum.n);
 	else if (sum.worst)
-		check_say(ret, check_judge_value(&ranges, sum.drops),
+		check_measured(source, ret, check_judge_value(&ranges, sum.drops), n,
 			"%.0f frames dropped in %.0f s, most at %s:%s p%lld: %.0f", sum.drops,
 			doc_number(doc, "seconds"), doc_word(sum.worst, "device"),
 			doc_word(sum.worst, "port"),
@@ -61,7 +63,6 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 	else
 		check_say(ret, CHECK_OK, "no drops at %zu lossless queues in %.0f s", sum.n_known,
 			doc_number(doc, "seconds"));
-	check_incidents(source, watch, drops_causes, ret);
 	check_line_value(ret, "drops", sum.n_known > 0 ? sum.drops : NAN, 0, &ranges, NAN);
 	return 0;
 }

@@ -150,12 +150,14 @@ const struct check check_ecmp = {
 	.label = "ECMP",
 	.summary = "imbalance of ECMP groups: max/mean-1 outside of the ranges",
 	.report = "spine-imbalance",
+	.signal = GOLDEN_ECMP_IMBALANCE,
 	.defaults = check_ecmp_defaults,
 	.judge = check_ecmp_judge,
-	.help = "RANGE is max/mean-1 of an ECMP group over the last hour (0.2 is 20 %). The "
-		"defaults are those of analyzers.ecmp_imbalance. A group that spreads packets one "
-		"by one is judged by analyzers.ecmp_imbalance.spread instead, and one whose paths "
-		"the senders choose is not judged.",
+	.help = "RANGE is max/mean-1 of an ECMP group over the last hour (0.2 is 20 %). "
+		"Without a RANGE the open incidents of ECMP groups decide: they are opened by the "
+		"limits of analyzers.ecmp_imbalance. A group that spreads packets one by one is "
+		"judged by analyzers.ecmp_imbalance.spread, and one whose paths the senders "
+		"choose is not judged.",
 	.options = "warn crit device group",
 	.examples = {{"check ecmp", "alerts by the limits of the configuration"},
 		{"check ecmp --group uplinks --warn 20% --crit 50%",

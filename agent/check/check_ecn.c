@@ -6,9 +6,8 @@
 
 #include "base/err.h"
 #include "agent/check/check_source.h"
-#include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/answers/common/limits.h"
+#include "agent/answers/watch/watch_frame.h"
 
 #define ECN_RATIO_WARN 0.2 /* marking everything is as blind as marking nothing */
 
@@ -61,8 +60,8 @@ static void ecn_take_pause(
 	}
 }
 
-static void ecn_say(const struct ecn_sum *sum, const struct check_ranges *ranges, double pause_warn,
-	struct check_line *line)
+static void ecn_say(const struct check_source *source, const struct ecn_sum *sum,
+	const struct check_ranges *ranges, size_t n_incidents, struct check_line *line)
 {
 	if (sum->n_known == 0) {
 		line->absent = sum->n > 0;
@@ -70,28 +69,32 @@ static void ecn_say(const struct ecn_sum *sum, const struct check_ranges *ranges
 			sum->n);
 		return;
 	}
-	if (sum->pause >= pause_warn && sum->marked == 0) {
-		check_say(line, CHECK_WARNING,
-			"PFC pauses %.1f %% of the time and no queue marks: thresholds in the "
-			"wrong order, or ECN is off",
-			sum->pause * 100);
-		return;
-	}
 	if (sum->worst && sum->ratio > 0)
-		check_say(line, check_judge_value(ranges, sum->ratio),
+		check_measured(source, line, check_judge_value(ranges, sum->ratio), n_incidents,
 			"CE %.2f %% at %s:%s, the most of %zu queues", sum->ratio * 100,
 			doc_word(sum->worst, "device"), doc_word(sum->worst, "port"), sum->n_known);
 	else if (sum->packets == 0 && isnan(sum->ratio))
 		check_say(line, CHECK_OK, "idle, 0 packets at %zu queues", sum->n_known);
 	else
-		check_say(line, CHECK_OK, "no marks at %zu queues", sum->n_known);
+		check_say(line, CHECK_OK, "no marks at %zu queue%s", sum->n_known,
+			plural(sum->n_known));
+}
+
+/* The order of ECN and PFC is judged with the signals of the wall, once for all devices. */
+static void ecn_say_order(const struct check_source *source, const struct watch_answer *watch,
+	const struct ecn_sum *sum, size_t n_incidents, struct check_line *line)
+{
+	if (watch->n_signals <= GOLDEN_ECN_MARKS || sum->n_known == 0 || sum->marked > 0)
+		return;
+	if (!watch->signals[GOLDEN_ECN_MARKS].over)
+		return;
+	check_measured(source, line, CHECK_WARNING, n_incidents, "%s", ECN_ORDER_WRONG);
 }
 
 static int check_ecn_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
 	const struct check_ranges usual = check_ranges_below(ECN_RATIO_WARN, NAN);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const double pause_warn = limits_pause(source->client->config).warn;
 	const json_t *counters, *pause;
 	const struct watch_answer *watch;
 	struct ecn_sum sum = {0};
@@ -104,8 +107,9 @@ static int check_ecn_run(struct check_source *source, struct check_line *ret, st
 		return r;
 	ecn_take_counters(source, counters, &sum);
 	ecn_take_pause(source, pause, &sum);
-	ecn_say(&sum, &ranges, pause_warn, ret);
-	check_incidents(source, watch, ecn_causes, ret);
+	const size_t n = check_incidents(source, watch, ecn_causes, ret);
+	ecn_say(source, &sum, &ranges, n, ret);
+	ecn_say_order(source, watch, &sum, n, ret);
 	check_line_value(ret, "ce_ratio", sum.ratio, 4, &ranges, 1);
 	check_line_value(ret, "marked", sum.n_known > 0 ? sum.marked : NAN, 0, NULL, NAN);
 	check_line_value(ret, "pause", sum.pause, 4, NULL, 1);
@@ -118,7 +122,7 @@ const struct check check_ecn = {
 	.summary = "ECN marks before PFC pauses, and the share of marked packets",
 	.run = check_ecn_run,
 	.help = "RANGE is the share of packets that are marked CE at a queue (default: --warn "
-		"0.2). Pause without marks is a warning.",
+		"0.2). Without a RANGE the open incidents about ECN decide.",
 	.options = "warn crit device port priority job",
 	.examples = {{"check ecn", "alerts when PFC pauses and ECN does not mark", 1},
 		{"check ecn --priority 3 --warn 10%", "warns above 10 % marked packets", 1}},

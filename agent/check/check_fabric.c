@@ -1,4 +1,4 @@
-/* check_fabric - the worst of all checks and of the open incidents. */
+/* check_fabric - is it well? The state and the sentence of every face; the other checks add. */
 #include <math.h>
 
 #include "base/err.h"
@@ -14,21 +14,23 @@ static int check_fabric_run(struct check_source *source, struct check_line *ret,
 	int r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
-	size_t n = check_incidents(source, watch, NULL, ret);
-	double usd = watch->money.usd_per_hour;
+	struct verdict verdict;
+	const size_t n = check_verdict(source, watch, &verdict, ret);
 	check_line_value(ret, "incidents", (double)n, 0, NULL, NAN);
-	check_line_value(ret, "usd_per_hour", usd, 2, NULL, NAN);
+	check_line_value(ret, "usd_per_hour", verdict.money.usd_per_hour, 2, NULL, NAN);
 	return 0;
 }
 
 const struct check check_fabric = {
 	.name = "fabric",
 	.label = "FABRIC",
-	.summary = "the worst of all checks and of the open incidents",
+	.summary = "is the fabric well? What `status` and the wall say, too",
 	.parts = fabric_parts,
 	.run = check_fabric_run,
-	.help = "The worst of all checks and of the open incidents. What no device delivers is "
-		"named and does not count.",
+	.help = "The state and the sentence of `status`, `watch` and `report handover`: that of "
+		"the "
+		"worst open incident, and never better than what is known. The other checks "
+		"add a line each and do not change the state.",
 	.options = "device port group priority job",
 	.examples = {{"check fabric", "judges the whole fabric in one line", 2},
 		{"check fabric --device 'leaf*' --format json", "judges the leaves, as a document",

@@ -17,8 +17,8 @@ static int check_mtu_run(struct check_source *source, struct check_line *ret, st
 	if (r < 0)
 		return r;
 	size_t known = check_audit_known(audit, "mtu");
-	size_t n = check_audit(source, audit, mtu_kinds, CAUSE_MTU_MISMATCH, ret);
-	check_incidents(source, watch, mtu_causes, ret);
+	const size_t open = check_incidents(source, watch, mtu_causes, ret);
+	size_t n = check_audit(source, audit, mtu_kinds, CAUSE_MTU_MISMATCH, open, ret);
 	ret->absent = known == 0 && n == 0;
 	if (ret->absent)
 		check_say(ret, CHECK_UNKNOWN, "the MTU is known at both ends of no link");

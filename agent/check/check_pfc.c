@@ -1,6 +1,7 @@
 /*
  * check_pfc - share of time for which a port and priority may not send. Where a switch counts pause
- * frames only, the share is an upper bound: it warns and is never critical.
+ * frames only, the share is an upper bound: it warns and is never critical. Without ranges of the
+ * user's own the open incidents that show in pause decide.
  */
 #include <math.h>
 #include <string.h>
@@ -11,10 +12,6 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/limits.h"
-
-static const enum cause pfc_causes[] = {CAUSE_SLOW_RECEIVER, CAUSE_PFC_STORM, CAUSE_PFC_DEADLOCK,
-	CAUSE_PFC_WATCHDOG, CAUSE_PFC_WRONG_PRIORITY, CAUSE_XON_CLOSE, CAUSE_STORAGE_RECEIVER,
-	CAUSE_NONE};
 
 struct pfc_worst {
 	const json_t *row;
@@ -92,10 +89,11 @@ static void pfc_add_share(struct str *out, const struct pfc_worst *worst)
 		str_addf(out, "%.1f %% of the time", worst->high * 100);
 }
 
-static void pfc_say(const struct pfc_sum *sum, struct check_line *line)
+static void pfc_say(const struct check_source *source, const struct pfc_sum *sum,
+	size_t n_incidents, struct check_line *line)
 {
 	const struct pfc_worst *worst = &sum->worst;
-	rw_cleanup(str_done) struct str share = {0};
+	rw_cleanup(str_done) struct str share = {0}, text = {0};
 	if (sum->n == 0)
 		check_say(line, CHECK_UNKNOWN, "no port and priority with pause counters matches");
 	else if (!worst->row || sum->n_unknown * 4 > sum->n) {
@@ -115,15 +113,12 @@ static void pfc_say(const struct pfc_sum *sum, struct check_line *line)
 	if (!*peer)
 		peer = "the neighbour";
 	if (worst->received)
-		check_say(line, worst->state, "%s:%s p%lld: %s paused us %s",
-			doc_word(worst->row, "device"), doc_word(worst->row, "port"),
-			(long long)json_integer_value(json_object_get(worst->row, "priority")),
-			peer, share.s);
+		str_addf(&text, "%s paused us %s", peer, share.s);
 	else
-		check_say(line, worst->state, "%s:%s p%lld: we paused %s %s",
-			doc_word(worst->row, "device"), doc_word(worst->row, "port"),
-			(long long)json_integer_value(json_object_get(worst->row, "priority")),
-			peer, share.s);
+		str_addf(&text, "we paused %s %s", peer, share.s);
+	check_measured(source, line, worst->state, n_incidents, "%s:%s p%lld: %s",
+		doc_word(worst->row, "device"), doc_word(worst->row, "port"),
+		(long long)json_integer_value(json_object_get(worst->row, "priority")), text.s);
 }
 
 static int check_pfc_run(struct check_source *source, struct check_line *ret, struct err *e)
@@ -134,16 +129,17 @@ static int check_pfc_run(struct check_source *source, struct check_line *ret, st
 	const json_t *doc;
 	const struct watch_answer *watch;
 	struct pfc_sum sum = {0};
+	size_t n = 0;
 	int r = check_source_doc(source, "pause/ports", &doc, e);
 	if (r == 0)
 		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	pfc_take_all(source, doc, &ranges, &sum);
-	pfc_say(&sum, ret);
 	/* With ranges of their own, people ask for these and nothing else. */
 	if (!source->given.warn.set && !source->given.crit.set)
-		check_incidents(source, watch, pfc_causes, ret);
+		n = check_incidents(source, watch, golden_info(GOLDEN_PAUSE_TIME)->causes, ret);
+	pfc_say(source, &sum, n, ret);
 	check_line_value(ret, "pause", sum.worst.row ? sum.worst.high : NAN, 4, &ranges, 1);
 	check_line_value(ret, "pause_low", sum.worst.row ? sum.worst.low : NAN, 4, NULL, 1);
 	check_line_value(ret, "queues_over", (double)sum.n_over, 0, NULL, (double)sum.n);
@@ -155,8 +151,9 @@ const struct check check_pfc = {
 	.label = "PFC",
 	.summary = "share of time that PFC pauses a port and priority",
 	.run = check_pfc_run,
-	.help = "RANGE is a share of time, 0.05 or 5% (default: analyzers.pause_storm). A bound "
-		"from frame counts warns at most.",
+	.help = "RANGE is a share of time, 0.05 or 5%. A bound from frame counts warns at most. "
+		"Without a RANGE the open incidents that show in pause decide: they are opened by "
+		"the limits of analyzers.pause_storm.",
 	.options = "warn crit device port priority job",
 	.examples = {{"check pfc --device 'leaf*' --warn 1% --crit 5%",
 			     "alerts when a port of a leaf is paused longer", 2},

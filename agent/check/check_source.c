@@ -2,6 +2,9 @@
 #include "agent/check/check_source.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -192,12 +195,24 @@ static bool source_priority_fits(const struct check_source *source, uint64_t pri
 	return str_eq(text.s, source->scope.priority);
 }
 
+/* "uplinks", or "leaf1/uplinks". */
+static bool source_group_fits(const char *glob, const struct check_subject *of)
+{
+	rw_cleanup(str_done) struct str whole = {0};
+	if (!glob || !of->group || !*of->group)
+		return true;
+	str_addf(&whole, "%s/%s", str_or(of->device, ""), of->group);
+	return str_glob(glob, of->group) || str_glob(glob, whole.s);
+}
+
 bool check_subject_in_scope(const struct check_source *source, const struct check_subject *of)
 {
 	const struct check_scope *scope = &source->scope;
 	if (!source_word_fits(scope->device, of->device) ||
 		!source_word_fits(scope->port, of->port) ||
 		!source_priority_fits(source, of->priority))
+		return false;
+	if (!source_group_fits(scope->group, of))
 		return false;
 	return !scope->job || source_in_job(source, of);
 }
@@ -240,38 +255,96 @@ static void source_keep_incident(
 
 static void source_say_incident(const struct open_incident *row, struct check_line *line)
 {
-	enum check_state state = CHECK_OK;
+	const enum check_state state = check_state_of(verdict_incident_state(row));
 	const char *what = str_or(row->headline, "");
 	if (!*what)
 		what = str_or(row->summary, "");
-	if (incident_is_critical(row))
-		state = CHECK_CRITICAL;
-	if (str_eq(row->severity, "warning"))
-		state = CHECK_WARNING;
 	check_say(line, state, "incident %s: %.100s", str_or(row->id, ""), what);
+}
+
+enum check_state check_state_of(enum golden_state state)
+{
+	static const enum check_state states[GOLDEN_STATES] = {[GOLDEN_UNKNOWN] = CHECK_UNKNOWN,
+		[GOLDEN_IDLE] = CHECK_OK,
+		[GOLDEN_OK] = CHECK_OK,
+		[GOLDEN_WARNING] = CHECK_WARNING,
+		[GOLDEN_CRITICAL] = CHECK_CRITICAL};
+	return states[state];
+}
+
+void check_measured(const struct check_source *source, struct check_line *line,
+	enum check_state state, size_t n_incidents, const char *fmt, ...)
+{
+	rw_cleanup(freep) char *text = NULL;
+	const bool own = source->given.warn.set || source->given.crit.set;
+	const bool over = state == CHECK_WARNING || state == CHECK_CRITICAL;
+	va_list args;
+	va_start(args, fmt);
+	const int r = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (r < 0)
+		text = NULL;
+	if (own || !over)
+		check_say(line, state, "%s", str_or(text, ""));
+	else if (n_incidents)
+		check_say(line, CHECK_OK, "%s", str_or(text, ""));
+	else
+		check_say(line, CHECK_OK, "%s (" VERDICT_NOT_LASTING ")", str_or(text, ""));
+}
+
+/* Those in scope, the silenced ones apart; @v has room for all. Returns how many. */
+static size_t source_pick(const struct check_source *source, const struct watch_answer *watch,
+	const enum cause *causes, struct open_incident *v, size_t *ret_silenced)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < watch->n_incidents; i++) {
+		const struct open_incident *row = &watch->incidents[i];
+		const struct check_subject of = {.device = row->device,
+			.port = row->port,
+			.host = row->host,
+			.job = row->job,
+			.group = row->group,
+			.priority = row->priority};
+		if (!source_is_cause(causes, str_or(row->cause, "")) ||
+			!check_subject_in_scope(source, &of))
+			continue;
+		if (row->silenced && *row->silenced && !source->count_silenced)
+			++*ret_silenced;
+		else
+			v[n++] = *row;
+	}
+	return n;
 }
 
 size_t check_incidents(const struct check_source *source, const struct watch_answer *watch,
 	const enum cause *causes, struct check_line *line)
 {
-	size_t n = 0, n_silenced = 0;
+	size_t n_silenced = 0;
+	rw_cleanup(freep) struct open_incident *rows =
+		rw_calloc(watch->n_incidents + 1, sizeof(*rows));
 	if (!causes && config_judged_elsewhere(source->client->config))
 		check_say(line, CHECK_UNKNOWN, "incidents are in the judge's database");
-	for (size_t i = 0; i < watch->n_incidents; i++) {
-		const struct open_incident *row = &watch->incidents[i];
-		const struct check_subject of = {
-			row->device, row->port, row->host, row->job, row->priority};
-		if (!source_is_cause(causes, str_or(row->cause, "")) ||
-			!check_subject_in_scope(source, &of))
-			continue;
-		if (row->silenced && *row->silenced && !source->count_silenced) {
-			n_silenced++;
-			continue;
-		}
-		n++;
-		source_say_incident(row, line);
-		source_keep_incident(source, row, line);
+	const size_t n = source_pick(source, watch, causes, rows, &n_silenced);
+	for (size_t i = 0; i < n; i++) {
+		source_say_incident(&rows[i], line);
+		source_keep_incident(source, &rows[i], line);
 	}
+	if (n_silenced > 0)
+		check_say(line, CHECK_OK, "%zu silenced", n_silenced);
+	return n;
+}
+
+size_t check_verdict(const struct check_source *source, const struct watch_answer *watch,
+	struct verdict *ret, struct check_line *line)
+{
+	size_t n_silenced = 0;
+	rw_cleanup(freep) struct open_incident *rows =
+		rw_calloc(watch->n_incidents + 1, sizeof(*rows));
+	const size_t n = source_pick(source, watch, NULL, rows, &n_silenced);
+	status_verdict(source->client, &watch->status, rows, n, source->arena, ret);
+	check_say(line, check_state_of(ret->state), "%s", ret->why);
+	for (size_t i = 0; i < n; i++)
+		source_keep_incident(source, &rows[i], line);
 	if (n_silenced > 0)
 		check_say(line, CHECK_OK, "%zu silenced", n_silenced);
 	return n;

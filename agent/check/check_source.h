@@ -11,9 +11,11 @@
 
 #include "agent/check/check.h"
 #include "db/model/cause.h"
+#include "db/model/golden.h"
 
 struct client;
 struct status_answer;
+struct verdict;
 struct watch_answer;
 
 /* Globs; NULL: all. Borrowed. */
@@ -58,7 +60,7 @@ struct check_ranges check_ranges_of(
 
 /* Whom something concerns, as far as it is known; the rest are NULL or "". */
 struct check_subject {
-	const char *device, *port, *host, *job;
+	const char *device, *port, *host, *job, *group;
 	uint64_t priority; /* COUNT_UNKNOWN */
 };
 /* check_subject_in_scope - is it asked for? A host belongs to a job by the configuration. */
@@ -80,5 +82,24 @@ bool check_device_in_scope(const struct check_source *source, const char *device
  */
 size_t check_incidents(const struct check_source *source, const struct watch_answer *watch,
 	const enum cause *causes, struct check_line *line);
+
+/*
+ * check_measured - says what is measured, of which a limit of the configuration makes @state.
+ *
+ * Detectors compare with the same limits, and open an incident when it lasts: so what is measured
+ * raises the line by the incidents alone, see agent/answers/status/verdict.h. Ranges that a user
+ * gave are a judgement of his own, and decide. @n_incidents: what check_incidents() returned.
+ */
+void check_measured(const struct check_source *source, struct check_line *line,
+	enum check_state state, size_t n_incidents, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* check_verdict - says what the fabric is like, by the incidents that are in scope and not
+ * silenced, and keeps these. Returns how many they are. */
+size_t check_verdict(const struct check_source *source, const struct watch_answer *watch,
+	struct verdict *ret, struct check_line *line);
+
+/* check_state_of - the state of a line for the state of a signal, or of the fabric. */
+enum check_state check_state_of(enum golden_state state);
 
 #endif

@@ -10,8 +10,22 @@ struct target_counts {
 	size_t up, down, unknown;
 };
 
+static const enum cause target_causes[] = {CAUSE_DEVICE_DOWN, CAUSE_TELEMETRY_GAP, CAUSE_NONE};
+
+/* As the fabric is judged: a warning, until an incident says more. */
+static enum check_state target_judge(
+	const struct check_source *source, const struct check_ranges *ranges, size_t down)
+{
+	const enum check_state state = check_judge_value(ranges, (double)down);
+	const bool own = source->given.warn.set || source->given.crit.set;
+	if (!own && state == CHECK_CRITICAL)
+		return CHECK_WARNING;
+	return state;
+}
+
 static void target_count(const struct check_source *source, const struct status_answer *status,
-	struct target_counts *counts, struct check_line *line, const struct check_ranges *ranges)
+	struct target_counts *counts, size_t n_incidents, struct check_line *line,
+	const struct check_ranges *ranges)
 {
 	const struct status_device *first_down = NULL, *first_unknown = NULL;
 	for (size_t i = 0; i < status->n_devices; i++) {
@@ -29,8 +43,9 @@ static void target_count(const struct check_source *source, const struct status_
 	size_t all = counts->up + counts->down + counts->unknown;
 	check_say(line, CHECK_OK, "%zu of %zu devices up", counts->up, all);
 	if (first_down)
-		check_say(line, check_judge_value(ranges, (double)counts->down), "%zu down, %s: %s",
-			counts->down, first_down->name, str_or(first_down->reason, ""));
+		check_say(line, target_judge(source, ranges, counts->down), "%zu down, %s: %s%s",
+			counts->down, first_down->name, str_or(first_down->reason, ""),
+			str_if(n_incidents == 0, ", and no incident is about it"));
 	if (first_unknown)
 		check_say(line, CHECK_UNKNOWN, "%zu unknown, %s: %s", counts->unknown,
 			first_unknown->name, str_or(first_unknown->reason, ""));
@@ -43,11 +58,15 @@ static int check_target_run(struct check_source *source, struct check_line *ret,
 	const struct check_ranges usual = check_ranges_below(NAN, 0);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
 	const struct status_answer *status;
+	const struct watch_answer *watch;
 	struct target_counts counts = {0};
 	int r = check_source_status(source, &status, e);
+	if (r == 0)
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
-	target_count(source, status, &counts, ret, &ranges);
+	const size_t n = check_incidents(source, watch, target_causes, ret);
+	target_count(source, status, &counts, n, ret, &ranges);
 	double all = (double)(counts.up + counts.down + counts.unknown);
 	check_line_value(ret, "up", (double)counts.up, 0, NULL, all);
 	check_line_value(ret, "down", (double)counts.down, 0, &ranges, all);
@@ -60,7 +79,8 @@ const struct check check_target = {
 	.label = "TARGET",
 	.summary = "devices that do not answer",
 	.run = check_target_run,
-	.help = "RANGE is the number of devices that are down (default: --crit 0).",
+	.help = "RANGE is the number of devices that are down. Without a RANGE any is a "
+		"warning, and an open incident about it decides.",
 	.options = "warn crit device job",
 	.state = true,
 	.examples = {{"check target", "alerts when a device does not answer"},

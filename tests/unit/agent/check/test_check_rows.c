@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_source.h"
@@ -67,6 +68,8 @@ static int end(void **state)
 #define COUNTERS(rows) "'counters': {'seconds': 100, 'rows': [" rows "]}"
 #define PAUSE(rows) "'pause/ports': {'observable': true, 'ports': [" rows "]}"
 #define WATCH(incidents) "'watch': {'incidents': [" incidents "], 'agent': {}}"
+/* The signal of marks is over its limit. */
+#define ORDER(incidents) "'watch': {'incidents': [" incidents "], 'agent': {}, 'order': true}"
 #define QUIET_LINK                                                                                 \
 	"{'kind': 'link_undeclared', 'severity': 'warning', 'device': 'leaf1', 'text': 'x'}"
 
@@ -85,8 +88,14 @@ static const struct row rows[] = {
 	{"one down", "target",
 		"'status': {'devices': [" UP ", {'name': 'spine1', 'status': 'down', 'reason': "
 		"'no route'}]}",
-		{0}, NULL, NULL, CHECK_CRITICAL,
-		"TARGET CRITICAL - 1 down, spine1: no route; 1 of 2 devices up"},
+		{0}, NULL, NULL, CHECK_WARNING,
+		"TARGET WARNING - 1 down, spine1: no route, and no incident is about it; 1 of 2 "
+		"devices up"},
+	{"one down, as an incident says", "target",
+		"'status': {'devices': [" UP
+		", {'name': 'spine1', 'status': 'down', 'reason': 'no route'}]}, " WATCH(
+			INCIDENT("device_down", "critical")),
+		{0}, NULL, NULL, CHECK_CRITICAL, "1 of 2 devices up; 1 down, spine1: no route |"},
 	{"one down may be", "target",
 		"'status': {'devices': [" UP ", {'name': 'spine1', 'status': 'down'}]}", {0}, NULL,
 		"1", CHECK_OK, "TARGET OK"},
@@ -113,11 +122,22 @@ static const struct row rows[] = {
 	{"no pause", "pfc", PAUSE(PORT("swp1", "node-001", "0", "0")) ", " WATCH(""), {0}, NULL,
 		NULL, CHECK_OK, "PFC OK - no pause at 1 queue | 'pause'=0.0000;0.01;0.05;0;1"},
 	{"measured", "pfc", PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, NULL,
-		NULL, CHECK_CRITICAL, "leaf1:swp1 p3: node-001 paused us 20.0 % of the time"},
+		NULL, CHECK_OK,
+		"leaf1:swp1 p3: node-001 paused us 20.0 % of the time (over its limit, and no "
+		"incident: one opens when it lasts)"},
+	{"measured, against a range", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, "1%", "5%",
+		CHECK_CRITICAL, "PFC CRITICAL - leaf1:swp1 p3: node-001 paused us 20.0 % of"},
+	{"measured, and an information is about it", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(
+			INCIDENT("oversubscription", "info")),
+		{0}, NULL, NULL, CHECK_OK,
+		"PFC OK - incident abcdefgh: node-001 pauses; leaf1:swp1 p3: node-001 paused us "
+		"20.0 % of the time |"},
 	{"a bound alone warns", "pfc", PAUSE(PORT("swp1", "node-001", "0", "0.9")) ", " WATCH(""),
-		{0}, NULL, NULL, CHECK_WARNING, "<= 90.0 % of the time (from frames)"},
+		{0}, "1%", "5%", CHECK_WARNING, "<= 90.0 % of the time (from frames)"},
 	{"a bound that is high at its low end", "pfc",
-		PAUSE(PORT("swp1", "node-001", "0.3", "0.9")) ", " WATCH(""), {0}, NULL, NULL,
+		PAUSE(PORT("swp1", "node-001", "0.3", "0.9")) ", " WATCH(""), {0}, "1%", "5%",
 		CHECK_CRITICAL, "PFC CRITICAL"},
 	{"the user's range", "pfc",
 		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(
@@ -146,12 +166,25 @@ static const struct row rows[] = {
 			PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_OK, "ECN OK - CE 1.00 % at leaf1:swp1"},
 	{"pause without marks", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "0", "1000")) ", " PAUSE("") ", " ORDER(""), {0}, NULL,
+		NULL, CHECK_OK,
+		"ECN OK - no marks at 1 queue; PFC fires and no queue marks: thresholds in the "
+		"wrong order, or ECN is off (over its limit, and no incident"},
+	{"pause without marks, and an incident", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "0", "1000")) ", " PAUSE("") ", " ORDER(
+			INCIDENT("ecn_off", "warning")),
+		{0}, NULL, NULL, CHECK_WARNING,
+		"ECN WARNING - incident abcdefgh: node-001 pauses; no marks at 1 queue; PFC fires"},
+	{"pause without marks, which a host makes", "ecn",
 		COUNTERS(QUEUE("swp1", "0", "0", "1000")) ", " PAUSE(
-			PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""),
-		{0}, NULL, NULL, CHECK_WARNING, "PFC pauses 20.0 % of the time and no queue marks"},
+			PORT("swp1", "node-001", "1", "1")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_OK, "ECN OK - no marks at 1 queue |"},
 	{"marks everything", "ecn",
 		COUNTERS(QUEUE("swp1", "0", "900", "1000")) ", " PAUSE("") ", " WATCH(""), {0},
-		NULL, NULL, CHECK_WARNING, "'ce_ratio'=0.9000;0.2;;0;1"},
+		NULL, NULL, CHECK_OK, "'ce_ratio'=0.9000;0.2;;0;1"},
+	{"marks more than the range", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "900", "1000")) ", " PAUSE("") ", " WATCH(""), {0},
+		"20%", NULL, CHECK_WARNING, "'ce_ratio'=0.9000;0.2;;0;1"},
 	{"idle", "ecn", COUNTERS(QUEUE("swp1", "0", "0", "0")) ", " PAUSE("") ", " WATCH(""), {0},
 		NULL, NULL, CHECK_OK, "ECN OK - idle, 0 packets at 1 queue"},
 	{"marks are not counted", "ecn",
@@ -163,8 +196,14 @@ static const struct row rows[] = {
 	{"some", "drops",
 		COUNTERS(QUEUE("swp1", "2", "0", "1") ", " QUEUE(
 			"swp51", "5", "0", "1")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_OK,
+		"7 frames dropped in 100 s, most at leaf1:swp51 p3: 5 (over its limit, and no "
+		"incident: one opens when it lasts) | 'drops'=7;;0;0;"},
+	{"some, as an incident says", "drops",
+		COUNTERS(QUEUE("swp1", "2", "0", "1")) ", " WATCH(
+			INCIDENT("lossless_loss", "critical")),
 		{0}, NULL, NULL, CHECK_CRITICAL,
-		"7 frames dropped in 100 s, most at leaf1:swp51 p3: 5 | 'drops'=7;;0;0;"},
+		"DROPS CRITICAL - incident abcdefgh: node-001 pauses; 2 frames dropped in 100 s"},
 	{"a range", "drops", COUNTERS(QUEUE("swp1", "2", "0", "1")) ", " WATCH(""), {0}, "1", "10",
 		CHECK_WARNING, "'drops'=2;1;10;0;"},
 	{"another port", "drops",
@@ -180,16 +219,22 @@ static const struct row rows[] = {
 		COUNTERS(LINK("swp1", "0", "0")) ", " AUDIT(QUIET_LINK, "3") ", " WATCH(""), {0},
 		NULL, NULL, CHECK_OK, "LINKS OK - 1 ports up at their speed, no errors"},
 	{"damaged", "links", COUNTERS(LINK("swp1", "500", "0")) ", " AUDIT("", "3") ", " WATCH(""),
-		{0}, NULL, NULL, CHECK_WARNING, "leaf1:swp1 5 errors/s"},
+		{0}, NULL, NULL, CHECK_OK, "leaf1:swp1 5 errors/s (over its limit, and no"},
+	{"damaged, as an incident says", "links",
+		COUNTERS(LINK("swp1", "500", "0")) ", " AUDIT("", "3") ", " WATCH(
+			INCIDENT("link_errors", "warning")),
+		{0}, NULL, NULL, CHECK_WARNING,
+		"LINKS WARNING - incident abcdefgh: node-001 pauses; leaf1:swp1 5 errors/s |"},
 	{"flaps", "links", COUNTERS(LINK("swp1", "0", "2")) ", " AUDIT("", "3") ", " WATCH(""), {0},
-		NULL, NULL, CHECK_WARNING, "'flaps'=2;"},
+		NULL, NULL, CHECK_OK, "'flaps'=2;"},
 	{"slow", "links",
 		COUNTERS(LINK("swp1", "0", "null")) ", " AUDIT(
 			"{'kind': 'speed_mismatch', 'severity': 'critical', 'device': 'leaf1', "
 			"'port': 'swp51', 'text': '100G here, 400G at the other end'}",
 			"3") ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_CRITICAL,
-		"LINKS CRITICAL - leaf1:swp51 100G here, 400G at the other end"},
+		"LINKS CRITICAL - leaf1:swp51 100G here, 400G at the other end (no incident: "
+		"settings are compared, no harm is measured)"},
 	{"errors are not counted", "links",
 		COUNTERS(LINK("swp1", "null", "null")) ", " AUDIT("", "3") ", " WATCH(""), {0},
 		NULL, NULL, CHECK_UNKNOWN, "'errors_per_s'=U;"},
@@ -202,29 +247,38 @@ static const struct row rows[] = {
 		      "'swp51', 'text': 'MTU 9216 here, 1500 there'}",
 			"3") ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_CRITICAL, "leaf1:swp51 MTU 9216 here, 1500 there"},
+	{"two, as an incident says", "mtu",
+		AUDIT("{'kind': 'mtu_mismatch', 'severity': 'critical', 'device': 'leaf1', 'port': "
+		      "'swp51', 'text': 'MTU 9216 here, 1500 there'}",
+			"3") ", " WATCH(INCIDENT("mtu_mismatch", "warning")),
+		{0}, NULL, NULL, CHECK_WARNING,
+		"MTU WARNING - incident abcdefgh: node-001 pauses; leaf1:swp51 MTU 9216 here, 1500 "
+		"there |"},
 	{"no MTU is known", "mtu", AUDIT("", "0") ", " WATCH(""), {0}, NULL, NULL, CHECK_UNKNOWN,
 		"of no link"},
 	/* config */
 	{"agrees", "config", AUDIT("", "3") ", " WATCH(""), {0}, NULL, NULL, CHECK_OK, "CONFIG OK"},
 	{"drift", "config", AUDIT("", "3") ", " WATCH(INCIDENT("config_drift", "info")), {0}, NULL,
-		NULL, CHECK_WARNING, "1 open incident of settings"},
+		NULL, CHECK_OK, "1 open incident of settings"},
 	/* fabric: its own part; the parts of other checks have their rows above */
 	{"an open incident", "fabric",
 		"'watch': {'incidents': [" INCIDENT("pfc_storm", "critical") "], 'money': {}}", {0},
-		NULL, NULL, CHECK_CRITICAL, "'incidents'=1;"},
+		NULL, NULL, CHECK_CRITICAL,
+		"FABRIC CRITICAL - 1 incident is open: node-001 pauses | 'incidents'=1;"},
 	{"a silenced incident", "fabric", WATCH(SILENCED), {0}, NULL, NULL, CHECK_OK,
-		"FABRIC OK - 1 silenced | 'incidents'=0;;;0; "},
+		"FABRIC OK - no incident is open; 1 silenced | 'incidents'=0;;;0; "},
 	{"an acknowledged incident", "fabric", WATCH(ACKED), {0}, NULL, NULL, CHECK_WARNING,
-		"FABRIC WARNING - incident acked001: node-001 pauses | 'incidents'=1;"},
+		"FABRIC WARNING - 1 incident is open: node-001 pauses | 'incidents'=1;"},
 	{"silenced and acknowledged", "fabric", WATCH(SILENCED ", " ACKED), {0}, NULL, NULL,
-		CHECK_WARNING, "incident acked001: node-001 pauses; 1 silenced | 'incidents'=1;"},
+		CHECK_WARNING, "1 incident is open: node-001 pauses; 1 silenced | 'incidents'=1;"},
 	{"silenced, of one kind", "pfc",
 		PAUSE(PORT("swp1", "node-001", "0", "0")) ", " WATCH(SILENCED), {0}, NULL, NULL,
-		CHECK_OK, "PFC OK - no pause at 1 queue; 1 silenced"},
+		CHECK_OK, "PFC OK - 1 silenced; no pause at 1 queue"},
 	{"a refused reload", "config",
 		AUDIT("", "3") ", 'watch': {'incidents': [], 'agent': {'reload_refused': {'text': "
 			       "'1 mistake'}}}",
-		{0}, NULL, NULL, CHECK_WARNING, "runs with an older configuration: 1 mistake"},
+		{0}, NULL, NULL, CHECK_WARNING,
+		"an older configuration, which is no incident: 1 mistake"},
 };
 
 static json_t *docs_of(const char *text)
@@ -292,7 +346,13 @@ static const struct watch_answer *watch_in(const json_t *doc, struct arena *a)
 	const json_t *list = json_object_get(doc, "incidents");
 	const json_t *refused = json_object_get(json_object_get(doc, "agent"), "reload_refused");
 	struct watch_answer *watch = arena_new_of(a, struct watch_answer);
-	watch->money = (struct watch_money){NAN, NAN};
+	watch->status.agent.has_data = true;
+	watch->status.agent.data_time.ns = 3600 * NS_PER_S;
+	watch->signals = arena_array(a, struct watch_signal, GOLDEN_COUNT);
+	watch->n_signals = GOLDEN_COUNT;
+	for (size_t i = 0; i < GOLDEN_COUNT; i++)
+		watch->signals[i] = (struct watch_signal){.state = GOLDEN_OK};
+	watch->signals[GOLDEN_ECN_MARKS].over = json_is_true(json_object_get(doc, "order"));
 	watch->n_incidents = json_array_size(list);
 	watch->incidents = arena_array(a, struct open_incident, watch->n_incidents);
 	for (size_t i = 0; i < watch->n_incidents; i++)
