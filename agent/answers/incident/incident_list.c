@@ -10,6 +10,7 @@
 #include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/incident/incident_read.h"
+#include "agent/answers/incident/incidents_open.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/model/finding.h"
@@ -213,6 +214,10 @@ int incident_list_document(
 		return e->code ? e->code : -EIO;
 	}
 	json_array_foreach (stored, k, o) {
+		/* A state that is asked for of the past is that of then. */
+		const bool then = filter->state && client->past;
+		if (then && !incident_as_of(o, client->at_ns) && incident_is_open(o))
+			continue;
 		if (!fits(filter, o))
 			continue;
 		json_t *row = incident_public(client->config, o);
