@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""test_one_verdict.py ROCEWATCH LAB [--golden FOLDER] [--scenarios A,B] [--cases A,B] [--all] [--healthy SEEDS] - one database, one verdict.
+
+Each recorded fault ends in the middle of its recording. It is looked at when it begins, in its middle, when it is repaired and ten minutes after that:
+`status`, `watch`, `check fabric`, `report handover`, `incident list` and `metrics` tell the same state in the same sentence, the same incidents with
+cause, severity, place and price; and a check that says WARNING or worse names an incident, or why there is none.
+
+--golden: the recorded cases of the analyzers, in the build tree, which are short: they are looked at in their middle and at their end.
+--healthy N: the scenarios in which nothing is wrong, with seeds 1 to N: no face says WARNING or worse at any of four times.
+Without a list a sample of each is taken; --all takes everything. Prints each disagreement; exits with 1 when there is one."""
+import argparse
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCENARIOS = os.path.join(HERE, "scenarios")
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
+STATES = ["OK", "UNKNOWN", "WARNING", "CRITICAL"]
+SEVERITY = {None: "WARNING", "info": "OK", "warning": "WARNING", "critical": "CRITICAL"}
+PARTS = ["target", "freshness", "pfc", "ecn", "drops", "ecmp", "links", "mtu", "config"]
+AFTER_S = 600  # a fault is over for long
+SOON_S = 20  # two windows of a recording at 10 s
+
+SAMPLE = ["checkpoint", "pfc-only", "unlucky-harmless", "ecn-late", "mtu-mismatch", "pfc-storm", "slow-compute"]
+SAMPLE_CASES = ["ecmp_imbalance/source_routed", "ecmp_imbalance/spray_weak", "ecmp_imbalance/missing_samples", "pause_storm/watchdog_drops",
+                "pause_storm/bound_only", "pause_storm/bound_only*0.42", "link_health/fec_corrected", "link_health/light_falls"]
+SAMPLE_HEALTHY = ["healthy-hashed", "checkpoint", "job-end"]
+ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadlock", "ecmp_imbalance", "ecmp_paths", "link_flap", "link_health",
+             "lossless_loss", "pause_spread", "pause_storm", "settings_drift", "steps", "straggler", "telemetry"]
+
+
+def rank(state):
+    """-1: the face tells none."""
+    return STATES.index(state) if state in STATES else -1
+
+
+class Asked(Exception):
+    """A face gave no answer."""
+
+
+def iso(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def place(row):
+    """Where an incident is, as far as all faces tell it."""
+    return tuple(row.get(key) or "" for key in ("device", "port", "host"))
+
+
+def price(row):
+    return None if row.get("usd_per_hour") is None else round(row["usd_per_hour"], 2)
+
+
+class Faces:
+    def __init__(self, program, db, until):
+        self.program, self.db = program, db
+        self.at = [] if until is None else ["--until", iso(until)]
+
+    def ask(self, *words, codes=(0,)):
+        p = subprocess.run([self.program, "--db", self.db, *words, *self.at], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=ENV)
+        if p.returncode not in codes:
+            raise Asked("%s: exit %d: %s%s" % (" ".join(words), p.returncode, p.stdout[-300:], p.stderr[-300:]))
+        return p.stdout
+
+    def document(self, *words, codes=(0,)):
+        return json.loads(self.ask(*words, "--format", "json", codes=codes))
+
+    @staticmethod
+    def lines(rows):
+        return {r["id"]: (r["cause"], r["severity"], place(r), price(r)) for r in rows}
+
+    def state(self, name):
+        """What a live face tells: state, sentence, incidents, price of all."""
+        if name in ("status", "watch"):
+            doc = self.document(*(["status"] if name == "status" else ["watch", "--once"]))
+            return (doc.get("state") or "none").upper(), doc.get("state_why"), self.lines(doc["incidents"]), price(doc.get("money") or {})
+        if name == "fabric":
+            doc = self.document("check", "fabric", codes=range(4))
+            values = {v["name"]: v["value"] for v in doc["values"]}
+            return doc["state"], doc["text"], {i["id"]: i["cause"] for i in doc["incidents"]}, price(values)
+        if name == "handover":
+            doc = self.document("report", "handover")
+            return doc["state"], doc["verdict"], {i["id"]: (i["cause"], i["severity"]) for i in doc["open"]}, None
+        doc = self.document("incident", "list", "--state", "open")
+        rows = [dict(r["subject"], **{k: r[k] for k in ("id", "cause", "severity", "usd_per_hour")}) for r in doc["incidents"]]
+        state = max([SEVERITY[r["severity"]] for r in rows], key=STATES.index, default="OK")
+        return state, None, self.lines(rows), None
+
+    def metrics(self):
+        """State, incidents and price on the page of /metrics."""
+        page = self.ask("metrics", "--top", "1000")
+        state = re.search(r'rocewatch_fabric_state\{state="(\w+)"\} 1', page)[1].upper()
+        rows = {}
+        for labels in re.findall(r"^rocewatch_incident_info\{(.*)\} 1", page, re.M):
+            r = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+            rows[r["id"]] = [r["cause"], r["severity"], place(r), None]
+        for one, usd in re.findall(r'^rocewatch_incident_cost_usd_per_hour\{id="(\w+)"\} (\S+)', page, re.M):
+            if one in rows and usd != "NaN":
+                rows[one][3] = round(float(usd), 2)
+        total = re.search(r"^rocewatch_cost_usd_per_hour (\S+)", page, re.M)
+        return state, None, {k: tuple(v) for k, v in rows.items()}, round(float(total[1]), 2) if total and total[1] != "NaN" else None
+
+
+def disagreements(faces, now):
+    """Texts; @now: the newest instant, which /metrics shows as well."""
+    told = {name: faces.state(name) for name in ("list", "status", "watch", "fabric", "handover")}
+    if now:
+        told["metrics"] = faces.metrics()
+    found = []
+    state, _, rows, _ = told["list"]
+    lead, sentence, _, money = told["status"]
+    if lead != state and lead != "UNKNOWN" and "no incident" not in (sentence or ""):
+        found.append("incident list is %s, status %s: %s" % (state, lead, sentence))
+    if rank(lead) < rank(state):
+        found.append("status is %s, better than what is open: %s" % (lead, state))
+    for name, (own, text, own_rows, own_money) in told.items():
+        if name != "list" and own != lead:
+            found.append("%s is %s, status %s (%s | %s)" % (name, own, lead, text, sentence))
+        if name in ("watch", "handover") and text != sentence:
+            found.append("%s says '%s', status '%s'" % (name, text, sentence))
+        if name == "fabric" and not (text or "").startswith(str(sentence)):
+            found.append("check fabric says '%s', status '%s'" % (text, sentence))
+        if name == "fabric":
+            want = {k: v[0] for k, v in rows.items()}
+        elif name == "handover":
+            want = {k: v[:2] for k, v in rows.items()}
+        else:
+            want = rows
+        if own_rows != want:
+            found.append("%s has the incidents %s, incident list %s" % (name, own_rows, want))
+        if name in ("watch", "fabric", "metrics") and own_money != money:
+            found.append("%s costs %s, status %s" % (name, own_money, money))
+    for part in PARTS:
+        doc = faces.document("check", part, codes=range(4))
+        if doc["state"] in ("WARNING", "CRITICAL") and not doc["incidents"] and "no incident" not in doc["text"]:
+            found.append("check %s is %s without an incident: %s" % (part, doc["state"], doc["text"]))
+        if rank(doc["state"]) > rank(lead) and doc["state"] != "UNKNOWN" and "no incident" not in doc["text"]:
+            found.append("check %s is %s, status %s: %s" % (part, doc["state"], lead, doc["text"]))
+    frame = faces.document("watch", "--once")
+    for signal in frame["signals"]:
+        own = signal["state"].upper()
+        if own in ("WARNING", "CRITICAL") and rank(own) > rank(lead):
+            found.append("signal %s is %s, status %s: %s" % (signal["name"], own, lead, signal["why"]))
+    return found
+
+
+def worse(faces):
+    """What a face says where nothing is wrong; UNKNOWN is no warning."""
+    found = []
+    for name in ("list", "status", "watch", "fabric", "handover"):
+        state, text, rows, _ = faces.state(name)
+        if state in ("WARNING", "CRITICAL"):
+            found.append("%s is %s: %s %s" % (name, state, text, rows))
+    for part in PARTS:
+        doc = faces.document("check", part, codes=range(4))
+        if doc["state"] in ("WARNING", "CRITICAL"):
+            found.append("check %s is %s: %s" % (part, doc["state"], doc["text"]))
+    for signal in faces.document("watch", "--once")["signals"]:
+        if signal["state"] in ("warning", "critical"):
+            found.append("signal %s is %s: %s" % (signal["name"], signal["state"], signal["why"]))
+    return found
+
+
+class Work:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+
+    def record(self, name, seed, ends):
+        """The scenario, its fault ended after six minutes unless it says itself how long it lasts. Returns the case and its truth."""
+        with open(os.path.join(SCENARIOS, name + ".yaml")) as f:
+            text = f.read()
+        if ends and not re.search(r"^(for|every):", text, re.M):
+            text = re.sub(r"^length:.*\n", "", text, flags=re.M) + "\nfor: 6m\nlength: 21m\n"
+        case, scenario = os.path.join(self.folder, "case"), os.path.join(self.folder, name + ".yaml")
+        with open(scenario, "w") as f:
+            f.write(text)
+        subprocess.run([self.options.lab, "record", scenario, "--seed", str(seed), "--out", case], check=True, capture_output=True, timeout=300, env=ENV)
+        with open(os.path.join(case, "truth.json")) as f:
+            return case, json.load(f)
+
+    def replay(self, case):
+        db = os.path.join(self.folder, "out.db")
+        p = subprocess.run([self.options.rocewatch, "replay", "--from", case, "--db", db], capture_output=True, text=True, timeout=300, env=ENV)
+        return db if p.returncode == 0 and os.path.exists(db) else None
+
+    def span(self, case):
+        with open(os.path.join(case, "samples.tsv")) as f:
+            times = [float(line.split("\t", 1)[0]) for line in f if line[:1].isdigit()]
+        return min(times), max(times)
+
+
+def look(what, db, program, moments):
+    found = []
+    for word, at in moments:
+        try:
+            found += ["%s, %s: %s" % (what, word, text) for text in disagreements(Faces(program, db, at), at is None)]
+        except Asked as e:
+            found.append("%s, %s: %s" % (what, word, e))
+    return found
+
+
+def look_scenario(work, name):
+    case, truth = work.record(name, 1, True)
+    first, last = work.span(case)
+    db = work.replay(case)
+    onset = truth["onset_s"] if truth.get("onset_s") else first + 240
+    end = min(truth.get("end_s") or last, last)
+    moments = [("at the onset", onset + SOON_S), ("in the middle", (onset + end) / 2), ("at the repair", end + SOON_S)]
+    if end + AFTER_S < last:
+        moments.append(("10 min after", end + AFTER_S))
+    moments = [(word, at) for word, at in moments if at < last] + [("now", None)]
+    return look(name, db, work.options.rocewatch, moments)
+
+
+def scaled(folder, source, factor):
+    """A copy of a case whose pause frames are fewer."""
+    case = os.path.join(folder, "scaled")
+    shutil.copytree(source, case)
+    path = os.path.join(case, "samples.tsv")
+    with open(path) as f:
+        lines = f.read().splitlines()
+    os.remove(path)
+    with open(path, "w") as f:
+        for line in lines:
+            words = line.split("\t")
+            if len(words) > 5 and words[4] in ("pfc.rx_frames", "pfc.tx_frames"):
+                words[5] = str(int(int(words[5]) * factor))
+            f.write("\t".join(words) + "\n")
+    return case
+
+
+def look_case(work, name):
+    """"CASE*FACTOR": with so many of its pause frames."""
+    name, _, factor = name.partition("*")
+    case = os.path.join(work.options.golden, name)
+    if factor:
+        case = scaled(work.folder, case, float(factor))
+    db = work.replay(case)
+    if not db:
+        return []
+    first, last = work.span(case)
+    return look(name, db, work.options.rocewatch, [("in the middle", (first + last) / 2), ("now", None)])
+
+
+def look_healthy(work, name, seed):
+    case, _ = work.record(name, seed, False)
+    first, last = work.span(case)
+    db = work.replay(case)
+    found = []
+    for at in (first + (last - first) / 4, first + (last - first) / 2, first + 3 * (last - first) / 4, None):
+        found += ["%s, seed %d, %s: %s" % (name, seed, "now" if at is None else iso(at), text) for text in worse(Faces(work.options.rocewatch, db, at))]
+    return found
+
+
+def healthy_names():
+    for file in sorted(os.listdir(SCENARIOS)):
+        with open(os.path.join(SCENARIOS, file)) as f:
+            if re.search(r"^cause: none", f.read(), re.M):
+                yield file[:-5]
+
+
+def all_cases(folder):
+    for analyzer in ANALYZERS:
+        for case in sorted(os.listdir(os.path.join(folder, analyzer))):
+            if os.path.exists(os.path.join(folder, analyzer, case, "samples.tsv")):
+                yield analyzer + "/" + case
+
+
+def jobs(options):
+    words = lambda text: [w for w in text.split(",") if w]
+    every = sorted(f[:-5] for f in os.listdir(SCENARIOS))
+    named = options.scenarios is not None or options.cases is not None
+    if options.healthy:
+        names = words(options.scenarios) if options.scenarios else list(healthy_names()) if options.all else SAMPLE_HEALTHY
+        return [(look_healthy, (name, seed)) for name in names for seed in range(1, options.healthy + 1)]
+    names = words(options.scenarios or "") if named else every if options.all else SAMPLE
+    cases = words(options.cases or "") if named else list(all_cases(options.golden)) if options.all and options.golden else SAMPLE_CASES
+    if not options.golden:
+        cases = []
+    return [(look_scenario, (name,)) for name in names] + [(look_case, (name,)) for name in cases]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rocewatch")
+    parser.add_argument("lab")
+    parser.add_argument("--golden")
+    parser.add_argument("--scenarios")
+    parser.add_argument("--cases")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--healthy", type=int, default=0)
+    options = parser.parse_args()
+    total, rows = 0, jobs(options)
+    for look_at, args in rows:
+        folder = tempfile.mkdtemp(prefix="rw-one-verdict-")
+        try:
+            found = look_at(Work(options, folder), *args)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        total += len(found)
+        for text in found:
+            print(text, flush=True)
+    print("%d looked at, %d disagreements" % (len(rows), total))
+    sys.exit(1 if total or not rows else 0)
+
+
+main()
