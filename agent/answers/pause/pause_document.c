@@ -210,6 +210,56 @@ static const char *root_confidence(const struct pause_root *root)
 	return "med";
 }
 
+/* ---- the PFC watchdog -------------------------------------------------------------- */
+
+#define WATCHDOG_PAUSED 0.99 /* of a poll's time, and nothing may leave meanwhile */
+#define WATCHDOG_TRAFFIC 0.001
+
+/* Over a range that holds more than the storm, means say nothing of a watchdog, which looks at
+ * parts of a second: the time between two polls in which the port was paused most is judged. */
+struct root_peak {
+	double paused_ratio; /* NAN: pause time is not measured */
+	bool fires; /* a watchdog that is on */
+};
+
+static void root_take_interval(const struct pause_root *root, const struct series *octets,
+	const struct series *pause, uint32_t i, struct root_peak *peak)
+{
+	const int64_t from_ns = pause->t_ns[i - 1], to_ns = pause->t_ns[i];
+	const double capacity_bps = (double)root->port->out.capacity_bps;
+	double sent_bps = NAN;
+	if (to_ns <= from_ns || pause->value[i] < pause->value[i - 1])
+		return;
+	const double paused = (double)(pause->value[i] - pause->value[i - 1]);
+	const double ratio = fmin(1, paused / (double)(to_ns - from_ns));
+	if (!(ratio <= peak->paused_ratio))
+		peak->paused_ratio = ratio;
+	if (octets)
+		sent_bps = 8 * octet_rate_between(octets, from_ns, to_ns, 0);
+	if (ratio > WATCHDOG_PAUSED && sent_bps < WATCHDOG_TRAFFIC * capacity_bps)
+		peak->fires = true;
+}
+
+static struct root_peak root_peak_of(const struct pause_root *root, const struct pause_graph *graph)
+{
+	const struct window *window = graph->observed->window;
+	const struct fabric_port *port = root->port->port;
+	struct root_peak peak = {.paused_ratio = NAN};
+	const uint32_t queue =
+		entities_find(window->entities, port->device->name, port->name, root->priority);
+	const uint32_t whole =
+		entities_find(window->entities, port->device->name, port->name, PRIO_NONE);
+	if (root->origin != ORIGIN_HOST || queue == ENTITY_NONE)
+		return peak;
+	const struct series *pause = window_series(window, queue, M_PFC_RX_PAUSE_NS);
+	const struct series *octets = NULL;
+	if (whole != ENTITY_NONE)
+		octets = window_series(window, whole, M_PORT_OUT_OCTETS);
+	for (uint32_t i = 1; pause && i < pause->n; i++)
+		root_take_interval(root, octets, pause, i, &peak);
+	return peak;
+}
+
 static json_t *tree_json(
 	const struct pause_root *root, const struct pause_graph *graph, struct arena *a)
 {
@@ -229,6 +279,7 @@ static json_t *tree_json(
 		d.open[root->port->port->device->index] = true;
 		pause_document_draw(&d, root->port->port->device, 1);
 	}
+	const struct root_peak peak = root_peak_of(root, graph);
 	json_t *o = json_object();
 	json_object_set_new(o, "priority", json_integer(root->priority));
 	json_object_set_new(
@@ -238,6 +289,8 @@ static json_t *tree_json(
 	json_object_set_new(o, "host", json_string_or_null(root->host));
 	json_object_set_new(o, "level_lo_ratio", json_number_or_null(root->level_lo));
 	json_object_set_new(o, "level_hi_ratio", json_number_or_null(root->level_hi));
+	json_object_set_new(o, "peak_ratio", json_number_or_null(peak.paused_ratio));
+	json_object_set_new(o, "watchdog", json_boolean(peak.fires));
 	json_object_set_new(o, "measured", json_boolean(root->measured));
 	json_object_set_new(o, "utilization_ratio",
 		json_number_or_null(
@@ -393,6 +446,8 @@ static json_t *sender_json(const struct pause_graph *graph, const struct port_pr
 	json_object_set_new(o, "host", json_string(accused->host));
 	json_object_set_new(o, "level_lo_ratio", json_number_or_null(prio->tx_pause.lo));
 	json_object_set_new(o, "level_hi_ratio", json_number_or_null(prio->tx_pause.hi));
+	json_object_set_new(o, "peak_ratio", json_null());
+	json_object_set_new(o, "watchdog", json_false());
 	json_object_set_new(o, "measured", json_boolean(prio->tx_pause.measured));
 	json_object_set_new(o, "utilization_ratio",
 		json_number_or_null(port->in_known ? port->in.utilization_ratio : NAN));

@@ -137,17 +137,20 @@ static void root_head(FILE *out, const json_t *root, bool is_host)
 
 static void root_contain(FILE *out, const json_t *root)
 {
-	double paused = pause_level_of(root, "level_lo_ratio", "level_hi_ratio");
+	double paused = doc_number(root, "peak_ratio");
 	const char *who = "what is behind it", *watchdog = "would not fire";
+	const bool bound = isnan(paused);
+	if (bound)
+		paused = pause_level_of(root, "level_lo_ratio", "level_hi_ratio");
 	if (json_is_string(json_object_get(root, "host")))
 		who = doc_text(root, "host");
-	if (paused > 0.99 && doc_number(root, "utilization_ratio") < 0.001)
+	if (pause_views_truth(root, "watchdog"))
 		watchdog = "would fire if it is on";
 	fprintf(out,
 		"CONTAIN drain %s or shut %s:%s; one rail port shut usually aborts the job\n"
 		"     the PFC watchdog %s: %s%.0f %% paused, needs > 99 %% and no traffic\n",
 		who, doc_text(root, "device"), doc_text(root, "port"), watchdog,
-		str_if(!pause_views_truth(root, "measured"), "at most "), 100 * paused);
+		str_if(bound, "at most "), 100 * paused);
 }
 
 /* Where the packets of a sender pile up. */
