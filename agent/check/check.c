@@ -129,8 +129,10 @@ static void check_fold_incidents(const struct check *check, const struct check_s
 	rw_cleanup(str_done) struct str text = line->text;
 	line->state = CHECK_OK;
 	line->text = (struct str){0};
-	const size_t n = check_incidents(source, watch, golden_info(check->signal)->causes, line);
-	check_measured(source, line, state, n, "%s", str_or(text.s, ""));
+	const enum cause *causes = golden_info(check->signal)->causes;
+	const struct check_open open = {
+		watch, causes, check_incidents(source, watch, causes, line)};
+	check_measured(source, line, state, &open, "%s", str_or(text.s, ""));
 }
 
 static int check_run_report(const struct check *check, struct check_source *source,

@@ -48,13 +48,14 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 	if (r < 0)
 		return r;
 	drops_take(source, doc, &sum);
-	const size_t n = check_incidents(source, watch, drops_causes, ret);
+	const struct check_open open = {
+		watch, drops_causes, check_incidents(source, watch, drops_causes, ret)};
 	ret->absent = sum.n > 0 && sum.n_known == 0;
 	if (sum.n_known == 0)
 		check_say(ret, CHECK_UNKNOWN, "drops are not counted by any of %zu lossless queues",
 			sum.n);
 	else if (sum.worst)
-		check_measured(source, ret, check_judge_value(&ranges, sum.drops), n,
+		check_measured(source, ret, check_judge_value(&ranges, sum.drops), &open,
 			"%.0f frames dropped in %.0f s, most at %s:%s p%lld: %.0f", sum.drops,
 			doc_number(doc, "seconds"), doc_word(sum.worst, "device"),
 			doc_word(sum.worst, "port"),

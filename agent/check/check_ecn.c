@@ -61,7 +61,7 @@ static void ecn_take_pause(
 }
 
 static void ecn_say(const struct check_source *source, const struct ecn_sum *sum,
-	const struct check_ranges *ranges, size_t n_incidents, struct check_line *line)
+	const struct check_ranges *ranges, const struct check_open *open, struct check_line *line)
 {
 	if (sum->n_known == 0) {
 		line->absent = sum->n > 0;
@@ -70,7 +70,7 @@ static void ecn_say(const struct check_source *source, const struct ecn_sum *sum
 		return;
 	}
 	if (sum->worst && sum->ratio > 0)
-		check_measured(source, line, check_judge_value(ranges, sum->ratio), n_incidents,
+		check_measured(source, line, check_judge_value(ranges, sum->ratio), open,
 			"CE %.2f %% at %s:%s, the most of %zu queues", sum->ratio * 100,
 			doc_word(sum->worst, "device"), doc_word(sum->worst, "port"), sum->n_known);
 	else if (sum->packets == 0 && isnan(sum->ratio))
@@ -81,14 +81,15 @@ static void ecn_say(const struct check_source *source, const struct ecn_sum *sum
 }
 
 /* The order of ECN and PFC is judged with the signals of the wall, once for all devices. */
-static void ecn_say_order(const struct check_source *source, const struct watch_answer *watch,
-	const struct ecn_sum *sum, size_t n_incidents, struct check_line *line)
+static void ecn_say_order(const struct check_source *source, const struct ecn_sum *sum,
+	const struct check_open *open, struct check_line *line)
 {
+	const struct watch_answer *watch = open->watch;
 	if (watch->n_signals <= GOLDEN_ECN_MARKS || sum->n_known == 0 || sum->marked > 0)
 		return;
 	if (!watch->signals[GOLDEN_ECN_MARKS].over)
 		return;
-	check_measured(source, line, CHECK_WARNING, n_incidents, "%s", ECN_ORDER_WRONG);
+	check_measured(source, line, CHECK_WARNING, open, "%s", ECN_ORDER_WRONG);
 }
 
 static int check_ecn_run(struct check_source *source, struct check_line *ret, struct err *e)
@@ -107,9 +108,10 @@ static int check_ecn_run(struct check_source *source, struct check_line *ret, st
 		return r;
 	ecn_take_counters(source, counters, &sum);
 	ecn_take_pause(source, pause, &sum);
-	const size_t n = check_incidents(source, watch, ecn_causes, ret);
-	ecn_say(source, &sum, &ranges, n, ret);
-	ecn_say_order(source, watch, &sum, n, ret);
+	const struct check_open open = {
+		watch, ecn_causes, check_incidents(source, watch, ecn_causes, ret)};
+	ecn_say(source, &sum, &ranges, &open, ret);
+	ecn_say_order(source, &sum, &open, ret);
 	check_line_value(ret, "ce_ratio", sum.ratio, 4, &ranges, 1);
 	check_line_value(ret, "marked", sum.n_known > 0 ? sum.marked : NAN, 0, NULL, NAN);
 	check_line_value(ret, "pause", sum.pause, 4, NULL, 1);

@@ -16,6 +16,10 @@
 /* In polling intervals; no less than some seconds for commits. */
 enum { FRESH_WARN = 3, FRESH_CRIT = 10, FRESH_WARN_LEAST_S = 15, FRESH_CRIT_LEAST_S = 60 };
 
+/* What is late may be told by an incident: a late answer alone is none. */
+static const enum cause freshness_causes[] = {
+	CAUSE_DEVICE_DOWN, CAUSE_TELEMETRY_GAP, CAUSE_NONE};
+
 static struct check_ranges freshness_ranges(const struct check_source *source)
 {
 	double interval_s = (double)config_interval(source->client->config) / (double)NS_PER_S;
@@ -26,7 +30,7 @@ static struct check_ranges freshness_ranges(const struct check_source *source)
 }
 
 static void freshness_judge(const struct check_source *source, const struct status_answer *status,
-	const struct check_ranges *ranges, struct check_line *line)
+	const struct check_ranges *ranges, size_t n_incidents, struct check_line *line)
 {
 	const struct status_device *oldest = NULL;
 	size_t n = 0, n_silent = 0;
@@ -57,9 +61,11 @@ static void freshness_judge(const struct check_source *source, const struct stat
 		check_say(line, CHECK_UNKNOWN, "%zu of %zu devices never answered, one is %s",
 			n_silent, n, oldest->name);
 	else
-		check_say(line, state, "oldest data %s, %s",
+		check_say(line, state, "oldest data %s, %s%s",
 			duration_format(text, sizeof(text), llround(age_s) * NS_PER_S),
-			oldest->name);
+			oldest->name,
+			str_if(state == CHECK_WARNING && n_incidents == 0,
+				", and no incident is about it"));
 	check_line_unit(line, "age", age_s, "s", 1, ranges, NAN);
 }
 
@@ -120,13 +126,17 @@ static int check_freshness_run(struct check_source *source, struct check_line *r
 {
 	const struct check_ranges ranges = freshness_ranges(source);
 	const struct status_answer *status;
+	const struct watch_answer *watch;
 	int r = check_source_status(source, &status, e);
+	if (r == 0)
+		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
+	const size_t n = check_incidents(source, watch, freshness_causes, ret);
 	if (source->client->config->judging)
 		r = freshness_of_judge(source, &ranges, ret, e);
 	else
-		freshness_judge(source, status, &ranges, ret);
+		freshness_judge(source, status, &ranges, n, ret);
 	if (r < 0)
 		return r;
 	return freshness_canary(source, ret, e);

@@ -59,16 +59,17 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	if (r < 0)
 		return r;
 	links_take(source, counters, &sum);
-	const size_t n = check_incidents(source, watch, links_causes, ret);
-	size_t below = check_audit(source, audit, links_kinds, CAUSE_NONE, n, ret);
+	const struct check_open open = {
+		watch, links_causes, check_incidents(source, watch, links_causes, ret)};
+	size_t below = check_audit(source, audit, links_kinds, CAUSE_NONE, open.n, ret);
 	if (sum.worst)
-		check_measured(source, ret, check_judge_value(&ranges, sum.rate), n,
+		check_measured(source, ret, check_judge_value(&ranges, sum.rate), &open,
 			"%s:%s %.3g errors/s", doc_word(sum.worst, "device"),
 			doc_word(sum.worst, "port"), sum.rate);
 	if (sum.flapping)
-		check_measured(source, ret, CHECK_WARNING, n, "%s:%s went down, %.0f flaps in all",
-			doc_word(sum.flapping, "device"), doc_word(sum.flapping, "port"),
-			sum.flaps);
+		check_measured(source, ret, CHECK_WARNING, &open,
+			"%s:%s went down, %.0f flaps in all", doc_word(sum.flapping, "device"),
+			doc_word(sum.flapping, "port"), sum.flaps);
 	if (sum.n_known == 0)
 		check_say(ret, CHECK_UNKNOWN, "errors are not counted by any of %zu ports", sum.n);
 	else if (ret->text.n == 0)

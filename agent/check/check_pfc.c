@@ -90,7 +90,7 @@ static void pfc_add_share(struct str *out, const struct pfc_worst *worst)
 }
 
 static void pfc_say(const struct check_source *source, const struct pfc_sum *sum,
-	size_t n_incidents, struct check_line *line)
+	const struct check_open *open, struct check_line *line)
 {
 	const struct pfc_worst *worst = &sum->worst;
 	rw_cleanup(str_done) struct str share = {0}, text = {0};
@@ -116,7 +116,7 @@ static void pfc_say(const struct check_source *source, const struct pfc_sum *sum
 		str_addf(&text, "%s paused us %s", peer, share.s);
 	else
 		str_addf(&text, "we paused %s %s", peer, share.s);
-	check_measured(source, line, worst->state, n_incidents, "%s:%s p%lld: %s",
+	check_measured(source, line, worst->state, open, "%s:%s p%lld: %s",
 		doc_word(worst->row, "device"), doc_word(worst->row, "port"),
 		(long long)json_integer_value(json_object_get(worst->row, "priority")), text.s);
 }
@@ -129,17 +129,17 @@ static int check_pfc_run(struct check_source *source, struct check_line *ret, st
 	const json_t *doc;
 	const struct watch_answer *watch;
 	struct pfc_sum sum = {0};
-	size_t n = 0;
 	int r = check_source_doc(source, "pause/ports", &doc, e);
 	if (r == 0)
 		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	pfc_take_all(source, doc, &ranges, &sum);
+	struct check_open open = {watch, golden_info(GOLDEN_PAUSE_TIME)->causes, 0};
 	/* With ranges of their own, people ask for these and nothing else. */
 	if (!source->given.warn.set && !source->given.crit.set)
-		n = check_incidents(source, watch, golden_info(GOLDEN_PAUSE_TIME)->causes, ret);
-	pfc_say(source, &sum, n, ret);
+		open.n = check_incidents(source, watch, open.causes, ret);
+	pfc_say(source, &sum, &open, ret);
 	check_line_value(ret, "pause", sum.worst.row ? sum.worst.high : NAN, 4, &ranges, 1);
 	check_line_value(ret, "pause_low", sum.worst.row ? sum.worst.low : NAN, 4, NULL, 1);
 	check_line_value(ret, "queues_over", (double)sum.n_over, 0, NULL, (double)sum.n);

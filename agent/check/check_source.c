@@ -272,8 +272,38 @@ enum check_state check_state_of(enum golden_state state)
 	return states[state];
 }
 
+/* The worst that is open with such a cause, wherever; NULL: none. */
+static const struct open_incident *source_elsewhere(
+	const struct check_source *source, const struct check_open *open)
+{
+	const struct open_incident *worst = NULL;
+	for (size_t i = 0; i < open->watch->n_incidents; i++) {
+		const struct open_incident *row = &open->watch->incidents[i];
+		const bool counts = source->count_silenced || !row->silenced || !*row->silenced;
+		if (!counts || !source_is_cause(open->causes, str_or(row->cause, "")))
+			continue;
+		if (!worst || verdict_incident_state(row) > verdict_incident_state(worst))
+			worst = row;
+	}
+	return worst;
+}
+
+/* Over its limit, and no incident in scope. */
+static void source_say_over(const struct check_source *source, struct check_line *line,
+	const struct check_open *open, const char *text)
+{
+	const struct open_incident *felt = source_elsewhere(source, open);
+	if (!felt) {
+		check_say(line, CHECK_OK, "%s (" VERDICT_NOT_LASTING ")", text);
+		return;
+	}
+	check_say(line, check_state_of(verdict_incident_state(felt)), "%s (incident %s: %.100s)",
+		text, str_or(felt->id, ""), str_or(felt->headline, ""));
+	source_keep_incident(source, felt, line);
+}
+
 void check_measured(const struct check_source *source, struct check_line *line,
-	enum check_state state, size_t n_incidents, const char *fmt, ...)
+	enum check_state state, const struct check_open *open, const char *fmt, ...)
 {
 	rw_cleanup(freep) char *text = NULL;
 	const bool own = source->given.warn.set || source->given.crit.set;
@@ -286,10 +316,10 @@ void check_measured(const struct check_source *source, struct check_line *line,
 		text = NULL;
 	if (own || !over)
 		check_say(line, state, "%s", str_or(text, ""));
-	else if (n_incidents)
+	else if (open->n)
 		check_say(line, CHECK_OK, "%s", str_or(text, ""));
 	else
-		check_say(line, CHECK_OK, "%s (" VERDICT_NOT_LASTING ")", str_or(text, ""));
+		source_say_over(source, line, open, str_or(text, ""));
 }
 
 /* Those in scope, the silenced ones apart; @v has room for all. Returns how many. */

@@ -83,15 +83,23 @@ bool check_device_in_scope(const struct check_source *source, const char *device
 size_t check_incidents(const struct check_source *source, const struct watch_answer *watch,
 	const enum cause *causes, struct check_line *line);
 
+/* What check_incidents() found for a check. */
+struct check_open {
+	const struct watch_answer *watch;
+	const enum cause *causes;
+	size_t n; /* in scope */
+};
+
 /*
  * check_measured - says what is measured, of which a limit of the configuration makes @state.
  *
  * Detectors compare with the same limits, and open an incident when it lasts: so what is measured
- * raises the line by the incidents alone, see agent/answers/status/verdict.h. Ranges that a user
- * gave are a judgement of his own, and decide. @n_incidents: what check_incidents() returned.
+ * raises the line by the incidents alone, see agent/answers/status/verdict.h: those in scope, or
+ * else the worst one of a place that was not asked for, which is felt here. Ranges that a user gave
+ * are a judgement of his own, and decide.
  */
 void check_measured(const struct check_source *source, struct check_line *line,
-	enum check_state state, size_t n_incidents, const char *fmt, ...)
+	enum check_state state, const struct check_open *open, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* check_verdict - says what the fabric is like, by the incidents that are in scope and not

@@ -117,7 +117,7 @@ def disagreements(faces, now):
     lead, sentence, _, money = told["status"]
     if lead != state and lead != "UNKNOWN" and "no incident" not in (sentence or ""):
         found.append("incident list is %s, status %s: %s" % (state, lead, sentence))
-    if rank(lead) < rank(state):
+    if rank(lead) < rank(state) and lead != "UNKNOWN":  # when the data ended nobody knows whether it still is
         found.append("status is %s, better than what is open: %s" % (lead, state))
     for name, (own, text, own_rows, own_money) in told.items():
         if name != "list" and own != lead:

@@ -156,16 +156,16 @@ static void verdict_put_first_window(struct verdict_words *words, const struct v
 	str_add(&words->text, "nothing is judged yet: the first window of data is not complete");
 }
 
-static void verdict_put_devices(
-	struct verdict_words *words, enum golden_state state, uint64_t n, const char *what)
+static void verdict_put_devices(struct verdict_words *words, enum golden_state state, uint64_t n,
+	const char *what, bool any)
 {
 	if (!n || verdict_rank(state) <= verdict_rank(words->state))
 		return;
 	rw_cleanup(str_done) struct str rest = words->text;
 	words->text = (struct str){0};
 	words->state = state;
-	str_addf(&words->text, "%llu device%s or capture%s %s, and no incident is about it; %s",
-		(unsigned long long)n, plural(n), plural(n), what, rest.s);
+	str_addf(&words->text, "%llu device%s or capture%s %s%s; %s", (unsigned long long)n,
+		plural(n), plural(n), what, str_if(any, ", and no incident is about it"), rest.s);
 }
 
 static void verdict_put_agent(struct verdict_words *words, const struct agent_state *agent)
@@ -190,9 +190,11 @@ void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *re
 	struct verdict_words words = {.state = GOLDEN_OK};
 	*ret = (struct verdict){.money = verdict_money_of(in)};
 	verdict_say_incidents(in, &ret->money, &words);
-	verdict_put_devices(&words, GOLDEN_WARNING, quality->down + quality->captures_down, "down");
+	const bool any = in->n_incidents > 0;
+	verdict_put_devices(
+		&words, GOLDEN_WARNING, quality->down + quality->captures_down, "down", any);
 	verdict_put_devices(&words, GOLDEN_UNKNOWN, quality->unknown + quality->captures_unknown,
-		"not known to be up");
+		"not known to be up", any);
 	verdict_put_first_window(&words, in);
 	verdict_put_agent(&words, in->agent);
 	ret->state = words.state;
