@@ -17,8 +17,7 @@
 enum { FRESH_WARN = 3, FRESH_CRIT = 10, FRESH_WARN_LEAST_S = 15, FRESH_CRIT_LEAST_S = 60 };
 
 /* What is late may be told by an incident: a late answer alone is none. */
-static const enum cause freshness_causes[] = {
-	CAUSE_DEVICE_DOWN, CAUSE_TELEMETRY_GAP, CAUSE_NONE};
+static const enum cause freshness_causes[] = {CAUSE_DEVICE_DOWN, CAUSE_TELEMETRY_GAP, CAUSE_NONE};
 
 static struct check_ranges freshness_ranges(const struct check_source *source)
 {

@@ -105,10 +105,29 @@ static void test_pause_is_time_with_its_origin(void **state)
 	assert_int_equal(measured.paused[0].role, GOLDEN_ROLE_ORIGIN);
 	assert_string_equal(measured.paused[1].sentence, "leaf1 paused us");
 	assert_int_equal(measured.paused[1].role, GOLDEN_ROLE_VICTIM);
-	/* no mark although PFC fires */
+	/* no mark: a host that pauses lets nothing out of its queue, which says nothing of ECN */
+	assert_true(measured.v[GOLDEN_ECN_MARKS].value == 0);
+	assert_int_equal(measured.v[GOLDEN_ECN_MARKS].state, GOLDEN_OK);
+	assert_null(measured.v[GOLDEN_ECN_MARKS].why);
+	window_world_done(&world);
+}
+
+/* The leaf pauses the spine because a queue of its own is full: that queue should have marked. */
+static void test_full_queue_marks_first(void **state)
+{
+	struct window_world world;
+	window_world_init(&world, yaml);
+	for (int t = 0; t <= 90; t += 10) {
+		add_calm(&world, t);
+		add_pause(&world, t, "leaf1", "p1", 0, 0);
+		add_pause(&world, t, "leaf1", "p2", 0, 0);
+		add_pause(&world, t, "leaf1", "p9", 0, 0.3);
+		add_pause(&world, t, "spine1", "p1", 0.3, 0);
+	}
+	measure(&world, 60, 90, 10);
 	assert_true(measured.v[GOLDEN_ECN_MARKS].value == 0);
 	assert_int_equal(measured.v[GOLDEN_ECN_MARKS].state, GOLDEN_WARNING);
-	assert_non_null(strstr(measured.v[GOLDEN_ECN_MARKS].why, "no queue marks"));
+	assert_string_equal(measured.v[GOLDEN_ECN_MARKS].why, ECN_ORDER_WRONG);
 	window_world_done(&world);
 }
 
@@ -218,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pause_is_time_with_its_origin),
+		cmocka_unit_test(test_full_queue_marks_first),
 		cmocka_unit_test(test_frames_are_a_bound),
 		cmocka_unit_test(test_calm_is_ok_and_missing_is_unknown),
 		cmocka_unit_test(test_a_slow_link_and_a_drop),
