@@ -126,6 +126,6 @@ const struct check check_ecn = {
 	.help = "RANGE is the share of packets that are marked CE at a queue (default: --warn "
 		"0.2). Without a RANGE the open incidents about ECN decide.",
 	.options = "warn crit device port priority job",
-	.examples = {{"check ecn", "alerts when PFC pauses and ECN does not mark", 1},
-		{"check ecn --priority 3 --warn 10%", "warns above 10 % marked packets", 1}},
+	.examples = {{"check ecn", "alerts when an incident about ECN is open"},
+		{"check ecn --priority 3 --warn 10%", "warns above 10 % marked packets"}},
 };

@@ -89,6 +89,7 @@ static struct golden_value golden_blank(void)
 {
 	return (struct golden_value){.value = NAN,
 		.value_low = NAN,
+		.limit = NAN,
 		.quality = QUALITY_UNKNOWN,
 		.state = GOLDEN_UNKNOWN,
 		.priority = PRIO_NONE,
@@ -249,9 +250,21 @@ static enum golden_state golden_rule_state(
 	return GOLDEN_OK;
 }
 
+static double golden_rule_limit(const struct golden_world *world, enum golden_rule rule)
+{
+	switch (rule) {
+	case RULE_ANY:
+	case RULE_ANY_CRITICAL: return 0;
+	case RULE_ERRORS: return world->given->links->errors_per_s;
+	case RULE_NONE: break;
+	}
+	return NAN;
+}
+
 static void golden_sum(const struct golden_world *world, const struct golden_sum_of *sum)
 {
 	struct golden_value *value = &world->ret->v[sum->signal];
+	value->limit = golden_rule_limit(world, sum->rule);
 	const struct golden_tally tally = golden_tally_of(world, sum);
 	if (!tally.n) {
 		value->why = "not collected: no device delivers this counter";
@@ -302,16 +315,20 @@ static bool golden_edge_counts(const struct golden_world *world, const struct pa
  * switches is a brake, worth a warning (pause_spread, congestion), and the normal brake of a fabric
  * without congestion control.
  */
-static enum golden_state golden_edge_state(
-	const struct golden_world *world, const struct pause_edge *edge)
+static double golden_edge_limit(const struct golden_world *world, const struct pause_edge *edge)
 {
-	const struct pause_storm_options *limits = world->given->pause;
 	double times = 1;
 	if (edge->by)
 		times = pause_times(world->in->fabric->congestion);
-	if (!edge->by && edge->measured && edge->lo >= limits->critical)
+	return fmin(0.95, times * pause_limit(world->given->pause, edge->measured));
+}
+
+static enum golden_state golden_edge_state(
+	const struct golden_world *world, const struct pause_edge *edge)
+{
+	if (!edge->by && edge->measured && edge->lo >= world->given->pause->critical)
 		return GOLDEN_CRITICAL;
-	if (edge_level(edge) >= fmin(0.95, times * pause_limit(limits, edge->measured)))
+	if (edge_level(edge) >= golden_edge_limit(world, edge))
 		return GOLDEN_WARNING;
 	return GOLDEN_OK;
 }
@@ -443,6 +460,7 @@ static void golden_pause(const struct golden_world *world)
 	value->value_low = worst->lo;
 	value->bound = !worst->measured;
 	value->quality = worst->quality;
+	value->limit = golden_edge_limit(world, worst);
 	value->state = golden_edge_state(world, worst);
 	if (value->state == GOLDEN_WARNING && value->bound)
 		value->why = "duration unknown: only PFC frames are counted, each pauses for 0 to "
@@ -600,6 +618,7 @@ static void golden_nak(const struct golden_world *world)
 		return;
 	}
 	golden_is_exact(value, naks * NS_PER_S / (double)(window->to_ns - window->from_ns));
+	value->limit = 0;
 	value->state = naks > 0 ? GOLDEN_WARNING : GOLDEN_OK;
 	if (sampling > 1) {
 		value->quality = QUALITY_ESTIMATED;
@@ -656,6 +675,7 @@ static void golden_ecmp(const struct golden_world *world)
 		return;
 	}
 	golden_is_exact(value, worst->imbalance_ratio);
+	value->limit = world->given->ecmp->warn;
 	value->state = worst->verdict > ECMP_WITHIN_CHANCE ? GOLDEN_WARNING : GOLDEN_OK;
 	if (worst->hot < worst->n_members)
 		golden_name_group(world, worst, value);
@@ -695,6 +715,7 @@ static void golden_links(const struct golden_world *world)
 		return;
 	}
 	golden_is_exact(value, (double)(slow + down));
+	value->limit = 0;
 	value->state = slow + down ? GOLDEN_WARNING : GOLDEN_OK;
 	if (!first)
 		return;

@@ -35,6 +35,7 @@ struct golden_in {
 
 struct golden_value {
 	double value, value_low; /* NAN unknown; low is less where only a bound is known */
+	double limit; /* from where on its detector reports; NAN: no number is bad by itself */
 	bool bound; /* value is an upper bound, from frames */
 	enum quality quality;
 	enum golden_state state;

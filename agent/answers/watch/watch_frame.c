@@ -64,6 +64,9 @@ static const struct field watch_signal_fields[] = {
 	TEXT(why, "Why it is judged so."),
 	PART(subject, watch_subject, "The place as parts."),
 	TEXT(incident, "Open incident about it.", .type = "id"),
+	NUMBER(limit, UNIT_NONE,
+		"From where on its detector reports it, in `unit`; null: no number is bad by "
+		"itself."),
 	FLAG(over, "Was it measured over the limit of its detector in this window?"),
 };
 SHAPE_OF(watch_signal, "Signal", "One golden signal.");

@@ -31,6 +31,7 @@ struct watch_subject {
 struct watch_signal {
 	const char *name, *signal; /* for programs and for people */
 	double value, value_low;
+	double limit; /* from where on its detector reports */
 	const char *unit, *quality;
 	double baseline, baseline_span_s;
 	wall_t baseline_from, baseline_to; /* times of incidents between them are left out */

@@ -219,6 +219,7 @@ static struct watch_signal watch_signal_of(
 		.signal = info->title,
 		.value = value->value,
 		.value_low = value->value_low,
+		.limit = value->limit,
 		.unit = info->unit,
 		.quality = watch_quality(value),
 		.baseline = NAN,

@@ -576,6 +576,7 @@ void watch_apply_jobs(const struct client *client, struct arena *a, struct watch
 		const bool slow = worst->change_ratio > past_job_limit(client);
 		past_take_job(step, worst, worst->step_s);
 		step->baseline = worst->step_base_s;
+		step->limit = worst->step_base_s * (1 + past_job_limit(client));
 		step->state = slow ? GOLDEN_WARNING : GOLDEN_OK;
 	} else {
 		past_take_none(client, a, step, frame,

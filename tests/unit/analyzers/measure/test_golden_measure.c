@@ -95,6 +95,7 @@ static void test_pause_is_time_with_its_origin(void **state)
 	assert_true(fabs(value->value - 0.8) < 1e-6 && fabs(value->value_low - 0.8) < 1e-6);
 	assert_false(value->bound);
 	assert_int_equal(value->state, GOLDEN_CRITICAL);
+	assert_true(value->limit == pause_limits.warn);
 	assert_string_equal(value->host, "n1");
 	assert_string_equal(value->device, "leaf1");
 	assert_string_equal(value->port, "p1");

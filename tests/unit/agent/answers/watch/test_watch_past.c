@@ -244,6 +244,7 @@ static void test_jobs(void **state)
 	near(step, "value", 0.5);
 	near(step, "baseline", 0.4);
 	assert_string_equal(doc_word(step, "where"), "slow");
+	near(step, "limit", 0.4 * 1.03);
 	/* slower than usual, and no incident is about it */
 	assert_true(json_is_true(json_object_get(step, "over")));
 	assert_string_equal(doc_word(step, "state"), "ok");
