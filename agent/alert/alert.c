@@ -320,6 +320,13 @@ static bool delivery_settled(const struct alert_delivery *d)
 	return d->pending == ALERT_NONE && !d->in_flight && d->known.told != TOLD_OPEN;
 }
 
+/* A receiver that got it, or is getting it now, also gets its end, even if cause or jobs have
+ * changed since. */
+static bool delivery_begun(const struct alert_delivery *d)
+{
+	return d->known.told == TOLD_OPEN || (d->in_flight && d->pending == ALERT_OPENED);
+}
+
 /* The ledger forgets what is closed; what is still to be sent must not depend on it. */
 static void subject_keep(
 	const struct alert *alert, struct alert_subject *subject, const struct incident *incident)
@@ -350,9 +357,7 @@ void alert_take(void *arg, const struct incident *incident, enum incident_state 
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		struct alert_receiver *r = &alert->receivers[i];
 		struct alert_delivery *d = alert_delivery_get(r, subject);
-		/* a receiver that got it also gets its end, even if cause or jobs have changed
-		 * since */
-		if (!d->fits || d->known.told != TOLD_OPEN)
+		if (!d->fits || !delivery_begun(d))
 			d->fits = receiver_wants(r->config, incident);
 	}
 	if (subject->closed)

@@ -167,12 +167,13 @@ static void labels_put(json_t *labels, const char *key, const char *text)
 		json_object_set_new(labels, key, json_string_or_null(text));
 }
 
-static const char *message_labels(struct alert_message *message)
+/* @name NULL: that of the cause. */
+static const char *message_labels(struct alert_message *message, const char *name)
 {
-	rw_cleanup(str_done) struct str name = {0};
+	rw_cleanup(str_done) struct str of_cause = {0};
 	json_t *labels = json_object();
-	alert_message_name(&name, message->cause);
-	labels_put(labels, "alertname", name.s);
+	alert_message_name(&of_cause, message->cause);
+	labels_put(labels, "alertname", str_or(name, of_cause.s));
 	labels_put(labels, "fabric", message->fabric);
 	labels_put(labels, "severity", severity_name(message->severity));
 	labels_put(labels, "device", message->device);
@@ -189,13 +190,28 @@ static const char *message_labels(struct alert_message *message)
 	return message_dump(message, labels);
 }
 
+/* The name under which the incident was told first; NULL: it was not told yet. The caller frees. */
+static char *message_first_name(const struct alert_context *context)
+{
+	if (!context->labels)
+		return NULL;
+	json_t *labels = json_loads(context->labels, 0, NULL);
+	const char *name = doc_word(labels, "alertname");
+	char *copy = NULL;
+	if (*name)
+		copy = rw_strdup(name);
+	json_decref(labels);
+	return copy;
+}
+
 /* An alert keeps its labels as long as its severity stays: another set of labels is another alert
- * for an Alertmanager. Another cause is told inside the same alert. */
+ * for an Alertmanager. Another cause is told inside the same alert, and it keeps its name. */
 static void message_set_labels(struct alert_message *message, const struct alert_context *context)
 {
 	const enum alert_event event = context->event;
 	const bool anew = event == ALERT_OPENED || event == ALERT_ESCALATED || event == ALERT_TEST;
-	const char *fresh = message_labels(message);
+	rw_cleanup(freep) char *name = message_first_name(context);
+	const char *fresh = message_labels(message, name);
 	message->labels = fresh;
 	if (!context->labels)
 		return;

@@ -829,6 +829,36 @@ static void test_one_alert_begins_and_ends(void **state)
 	sink_done(&sink);
 }
 
+/* What looked like a slow receiver turns out to be a storm and becomes critical: the severity is a
+ * label, the name is not changed with it. */
+static void test_name_outlives_the_severity(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_addf(&yaml, "  alertmanager: { url: \"http://127.0.0.1:%d/\" }\n", sink.port);
+	world_begin(&w, yaml.s);
+	struct finding f = world_finding(&w, "leaf1", "e1", SEV_WARNING);
+	f.cause = CAUSE_SLOW_RECEIVER;
+	f.value = 0.6;
+	ledger_take(w.ledger, &f);
+	world_expect(&w, &sink, 1);
+	world_raise(&w, "leaf1", "e1", SEV_CRITICAL);
+	world_expect(&w, &sink, 2);
+	json_t *o = sink_json(&sink, 1);
+	assert_int_equal(json_array_size(o), 2);
+	for (size_t k = 0; k < 2; k++)
+		assert_string_equal(doc_word(json_object_get(am_one(o, k), "labels"), "alertname"),
+			"SlowReceiver");
+	assert_string_equal(
+		doc_word(json_object_get(am_one(o, 1), "annotations"), "cause"), "pfc_storm");
+	json_decref(o);
+	world_end(&w);
+	sink_done(&sink);
+}
+
 /* A batch with a message that is refused: the others get through, it is given up. */
 static void test_refused_is_given_up(void **state)
 {
@@ -1058,6 +1088,38 @@ static void test_filter_keeps(void **state)
 	sink_done(&sink);
 }
 
+/* The cause changes while the opening is under way: the receiver will have it, so it stays the
+ * receiver's to its end. */
+static void test_filter_keeps_what_is_under_way(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "causes: [pfc_storm]");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	/* the loop does not run, so no result comes back between these two */
+	for (int turn = 0; turn < 2; turn++) {
+		alert_tick(w.alert, w.ledger, world_wall(&w), world_mono(&w));
+		struct finding other = world_finding(&w, "leaf1", "e1", SEV_WARNING);
+		other.cause = CAUSE_INCAST;
+		other.confidence_ratio = 0.99;
+		other.value = 1.2;
+		ledger_take(w.ledger, &other);
+	}
+	assert_int_equal(world_incident(&w, "e1")->cause, CAUSE_INCAST);
+	world_expect(&w, &sink, 1);
+	assert_told(&sink, "opened:e1");
+	world_clear(&w, "leaf1", "e1");
+	world_expect(&w, &sink, 2);
+	assert_told(&sink, "opened:e1 resolved:e1");
+	world_end(&w);
+	sink_done(&sink);
+}
+
 /* The ledger forgets what is closed, and a restart brings only what is open into it: an end that
  * still waits for its receiver is sent all the same, with what is known of the incident. */
 static void test_end_outlives_the_incident(void **state)
@@ -1230,6 +1292,7 @@ int main(void)
 		cmocka_unit_test(test_silence_follows_the_clock),
 		cmocka_unit_test(test_alertmanager_labels),
 		cmocka_unit_test(test_one_alert_begins_and_ends),
+		cmocka_unit_test(test_name_outlives_the_severity),
 		cmocka_unit_test(test_refused_is_given_up),
 		cmocka_unit_test(test_spool_is_bounded),
 		cmocka_unit_test(test_spool_keeps_ends),
@@ -1237,6 +1300,7 @@ int main(void)
 		cmocka_unit_test(test_reload_under_way),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_filter_keeps),
+		cmocka_unit_test(test_filter_keeps_what_is_under_way),
 		cmocka_unit_test(test_end_outlives_the_incident),
 		cmocka_unit_test(test_restart_knows_what_was_told),
 		cmocka_unit_test(test_settled_is_forgotten),
