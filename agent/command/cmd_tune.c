@@ -127,13 +127,14 @@ static json_t *cmd_tune_whatif_document(struct tune_effect *effect, unsigned kno
 	json_t *expected = json_array(), *notes = json_array();
 	for (size_t k = 0; k < effect->n_expected; k++)
 		json_array_append_new(expected,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric",
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "metric",
 				effect->expected[k].metric, "now",
 				json_number_or_null(effect->expected[k].now), "likely",
 				json_number_or_null(effect->expected[k].likely), "low",
 				json_number_or_null(effect->expected[k].low), "high",
 				json_number_or_null(effect->expected[k].high), "unit",
-				json_string_or_null(effect->expected[k].unit)));
+				json_string_or_null(effect->expected[k].unit), "of",
+				json_string_or_null(effect->expected[k].of)));
 	for (size_t k = 0; k < effect->n_notes; k++)
 		json_array_append_new(notes, json_string_or_null(effect->notes[k]));
 	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "device",
@@ -351,7 +352,7 @@ static int run_review(struct client *client, const struct command_args *args, st
 		return rc;
 	if (!cmd_tune_opt(args, "no-record"))
 		record_proposals(client, args, &reviewed);
-	json_t *doc = tune_reviewed_json(&reviewed, args->g->format == FORMAT_CSV);
+	json_t *doc = tune_reviewed_json(&reviewed);
 	rc = cmd_tune_print(args, doc, &tune_sheets_view, e);
 	json_decref(doc);
 	return rc;

@@ -52,29 +52,6 @@ static const char *sheet_waits_for(const char *state, const char *advice)
 	return NULL;
 }
 
-/* "kmin 24000000 -> 640000" */
-static void sheet_add_change(struct str *out, const json_t *change)
-{
-	const double current = doc_number(change, "current");
-	str_addf(out, "%s%s ", str_if(out->n > 0, ", "), doc_word(change, "knob"));
-	if (isnan(current))
-		str_add(out, "?");
-	else
-		str_add_exact(out, current);
-	str_add(out, " -> ");
-	str_add_exact(out, doc_number(change, "proposed"));
-}
-
-static json_t *sheet_change(const json_t *sheet)
-{
-	rw_cleanup(str_done) struct str text = {0};
-	const json_t *change;
-	size_t i;
-	json_array_foreach (json_object_get(sheet, "changes"), i, change)
-		sheet_add_change(&text, change);
-	return json_string_or_null(text.s);
-}
-
 static json_t *sheet_subject(const json_t *sheet)
 {
 	rw_cleanup(str_done) struct str text = {0};
@@ -118,7 +95,8 @@ json_t *sheet_row(const struct client *client, const json_t *sheet)
 		why = json_string_or_null(doc_word(due, "why"));
 	json_object_set_new(row, "subject", sheet_subject(sheet));
 	json_object_set_new(row, "state", json_string(state));
-	json_object_set_new(row, "change", sheet_change(sheet));
+	const char *change = doc_word(sheet, "change");
+	json_object_set_new(row, "change", json_string_or_null(*change ? change : NULL));
 	json_object_set_new(row, "rollback_why", why);
 	json_object_set_new(row, "waits_for",
 		json_string_or_null(sheet_waits_for(state, doc_word(sheet, "advice"))));

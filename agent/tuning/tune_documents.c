@@ -2,6 +2,7 @@
 #include "agent/tuning/tune_documents.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,6 +13,7 @@
 #include "agent/tuning/tune_record.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "config/config.h"
 #include "db/model/entity.h"
@@ -200,6 +202,26 @@ int tune_decide(
 	return direct_write(client, decide_direct, &decision, e);
 }
 
+/* alpha as switches have it, a power of two; the others with all of their digits */
+static void tune_documents_add_setting(struct str *out, const char *knob, double value)
+{
+	if (isnan(value))
+		str_add(out, "?");
+	else if (str_eq(knob, "alpha"))
+		str_add(out, number_alpha(value).s);
+	else
+		str_add_exact(out, value);
+}
+
+static void tune_documents_add_change(struct str *out, const json_t *change)
+{
+	const char *knob = doc_word(change, "knob");
+	str_addf(out, "%s%s ", str_if(out->n > 0, ", "), knob);
+	tune_documents_add_setting(out, knob, doc_number(change, "current"));
+	str_add(out, " -> ");
+	tune_documents_add_setting(out, knob, doc_number(change, "proposed"));
+}
+
 /* "kmin 24000000 -> 640000, kmax ...": for the list. */
 static void tune_documents_change(json_t *sheet)
 {
@@ -208,8 +230,7 @@ static void tune_documents_change(json_t *sheet)
 	size_t k;
 	str_add(&b, "");
 	json_array_foreach (json_object_get(sheet, "changes"), k, c)
-		str_addf(&b, "%s%s %.6g -> %.6g", str_if(k, ", "), doc_word(c, "knob"),
-			doc_number(c, "current"), doc_number(c, "proposed"));
+		tune_documents_add_change(&b, c);
 	json_object_set_new(sheet, "change", json_string(b.s));
 }
 
@@ -422,13 +443,12 @@ int tune_show_document(struct client *client, const char *id, json_t **ret, stru
 	return rc;
 }
 
-json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change)
+json_t *tune_reviewed_json(const struct tune_reviewed *reviewed)
 {
 	json_t *sheets = json_array();
 	for (size_t i = 0; i < reviewed->n; i++) {
 		json_t *sheet = tune_record_json(reviewed->v[i], TUNE_DOCUMENT_PUBLIC);
-		if (change)
-			tune_documents_change(sheet);
+		tune_documents_change(sheet);
 		json_array_append_new(sheets, sheet);
 	}
 	json_t *doc = json_object();

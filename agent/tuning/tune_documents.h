@@ -36,9 +36,8 @@ struct tune_ask {
  * @ret->reason says so. tune_reviewed_done() @ret. */
 int tune_review_asked(struct client *client, const struct tune_ask *ask, struct tune_reviewed *ret,
 	struct err *e);
-/* tune_reviewed_json - {sheets: [...], reason: text|null}; with @change each has its change in one
- * text. */
-json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change);
+/* tune_reviewed_json - {sheets: [...], reason: text|null}. */
+json_t *tune_reviewed_json(const struct tune_reviewed *reviewed);
 
 /*
  * tune_decide - how a command changes the ledger of recommendations: through the agent that writes

@@ -251,10 +251,11 @@ static json_t *expected_json(const struct tune_sheet *sheet)
 	for (size_t i = 0; i < sheet->n_expected; i++) {
 		const struct tune_expect *e = &sheet->expected[i];
 		json_array_append_new(array,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", e->metric, "low",
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "metric", e->metric, "low",
 				json_number_or_null(e->low), "high", json_number_or_null(e->high),
 				"likely", json_number_or_null(e->likely), "now",
-				json_number_or_null(e->now), "unit", json_string_or_null(e->unit)));
+				json_number_or_null(e->now), "unit", json_string_or_null(e->unit),
+				"of", json_string_or_null(e->of)));
 	}
 	return array;
 }
@@ -271,7 +272,8 @@ static void expected_in(const json_t *object, struct arena *a, struct tune_sheet
 				.low = doc_number(o, "low"),
 				.high = doc_number(o, "high"),
 				.likely = doc_number(o, "likely"),
-				.now = doc_number(o, "now")};
+				.now = doc_number(o, "now"),
+				.of = text_in(o, "of", a)};
 }
 
 static json_t *checks_json(const struct tune_sheet *sheet)

@@ -32,7 +32,7 @@ static int served_tune_review(
 		.allow_reduce = served_flag(ask, "allow-reduce")};
 	const int rc = tune_review_asked(client, &asked, &reviewed, e);
 	if (rc == 0)
-		*ret = tune_reviewed_json(&reviewed, false);
+		*ret = tune_reviewed_json(&reviewed);
 	return rc;
 }
 

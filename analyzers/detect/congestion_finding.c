@@ -339,12 +339,12 @@ static const char *congestion_finding_late_text(const struct report_ctx *ctx)
 		hosts = ctx->c->hosts[0].level;
 	else
 		hosts = load->level;
+	/* where exactly PFC fires is measured by the review: here is only a bound */
 	if (ctx->s->signs.yes & LATE)
 		return arena_printf(ctx->a,
-			"%s: Kmin too high: PFC XOFF fires at %s, Kmin must be below %s; "
+			"%s: Kmin too high: %s, above half of the queue depth at which PFC fires; "
 			"hosts paused %s",
-			ctx->where, number_size(ctx->s->q_pfc_bytes).s,
-			number_size(ctx->s->q_pfc_bytes / 2).s,
+			ctx->where, number_size(ctx->s->kmin_bytes).s,
 			congestion_finding_pause_text(hosts, ctx->c->measured, ctx->a));
 	return arena_printf(ctx->a, "%s: PFC pauses before ECN marks: paused %s, %s", ctx->where,
 		congestion_finding_pause_text(hosts, ctx->c->measured, ctx->a),
@@ -582,7 +582,7 @@ static void congestion_finding_prove(struct draft *draft, const struct report_ct
 		finding_evidence_device(draft, "ecn.marked_ratio", s->host ? NULL : device,
 			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
 	finding_evidence_device(
-		draft, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
+		draft, "ecn.q_pfc_most_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
 	if (s->is->cause == CAUSE_ECN_EARLY)
 		finding_evidence_device(
 			draft, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);

@@ -359,6 +359,7 @@ void suspect_nic(const struct congestion *congestion, const struct congestion_op
 		.device = prio->port->device,
 		.prio = prio,
 		.q_pfc_bytes = NAN,
+		.kmin_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	congestion_signs_common(&ret->signs, congestion, options);
@@ -447,6 +448,7 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 		.host = host,
 		.marks = congestion->all,
 		.q_pfc_bytes = NAN,
+		.kmin_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;

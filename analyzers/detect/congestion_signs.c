@@ -254,7 +254,7 @@ static unsigned congestion_signs_inputs_of(
 /* Order of Kmin and PFC by settings: that of the queue whose Kmin is lowest, since one that marks
  * in time is enough. */
 static enum ecn_order order_of(
-	const struct congestion *congestion, const struct device_seen *device, double *ret_q_pfc)
+	const struct congestion *congestion, const struct device_seen *device, struct suspect *ret)
 {
 	struct ecn_order_in in = {.pool_bytes = device->pool_bytes,
 		.alpha = NAN,
@@ -269,7 +269,8 @@ static enum ecn_order order_of(
 		in.xoff_level_bytes = fmax(in.xoff_level_bytes, l->xoff_level);
 		in.kmin_bytes = fmin(in.kmin_bytes, l->kmin);
 	}
-	return ecn_order(&in, ret_q_pfc);
+	ret->kmin_bytes = in.kmin_bytes;
+	return ecn_order(&in, &ret->q_pfc_bytes);
 }
 
 struct busy_queues { /* of a switch, that sent something */
@@ -408,7 +409,8 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 		.device = device,
 		.prio = load->loudest,
 		.marks = load->marks,
-		.q_pfc_bytes = NAN};
+		.q_pfc_bytes = NAN,
+		.kmin_bytes = NAN};
 	struct signs *s = &ret->signs;
 	congestion_signs_common(s, congestion, options);
 	congestion_signs_marks(s, &load->marks, options);
@@ -421,7 +423,7 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 	 * queues may be longer */
 	if (congestion->all.known && !(load->marks.on > load->marks.off))
 		sign_set(s, OTHERS_MARK, others_mark(congestion, &load->marks, options->marks_few));
-	const enum ecn_order order = order_of(congestion, device, &ret->q_pfc_bytes);
+	const enum ecn_order order = order_of(congestion, device, ret);
 	if (order != ECN_ORDER_UNKNOWN)
 		sign_set(s, LATE, order != ECN_FIRST);
 	struct busy_queues q = {0};
@@ -492,6 +494,7 @@ void suspect_group(const struct congestion *congestion, const struct congestion_
 	*ret = (struct suspect){.kind = SUSPECT_GROUP,
 		.device = p->device,
 		.q_pfc_bytes = NAN,
+		.kmin_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
@@ -557,6 +560,7 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 		.prio = prio,
 		.root = root,
 		.q_pfc_bytes = NAN,
+		.kmin_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN,
 		.marks = prio_marks(prio, (double)congestion->o->fabric->lossless_mtu_bytes)};

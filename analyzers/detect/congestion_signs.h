@@ -126,8 +126,9 @@ struct suspect {
 	struct group_load group;
 	size_t alike; /* queues: receivers that show the same at once */
 	struct marks marks;
-	/* NAN when there is none */
-	double q_pfc_bytes, bdp_bytes, episode_ns, episodes_per_s, episode_limit_ns;
+	/* NAN when there is none; q_pfc: PFC fires at this depth of a queue or before it, for all
+	 * inputs and all of the pool are counted on (the review of thresholds measures it) */
+	double q_pfc_bytes, kmin_bytes, bdp_bytes, episode_ns, episodes_per_s, episode_limit_ns;
 	struct signs signs;
 	const struct signature *is; /* NULL: nothing of the kind */
 };

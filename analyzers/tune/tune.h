@@ -113,6 +113,7 @@ struct tune_object { /* what the rendered change touches beyond what it is meant
 struct tune_expect {
 	const char *metric, *unit;
 	double low, high, likely, now; /* NAN unknown */
+	const char *of; /* what of the switch it is: "mean of 8 ports to hosts" */
 };
 
 struct tune_check { /* an inequality before and after: q_PFC, Kmin, pool */

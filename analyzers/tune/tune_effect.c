@@ -298,17 +298,18 @@ static void tune_effect_note(struct tune_effect *effect, const char *text)
 }
 
 static void tune_effect_expect(struct tune_effect *effect, const char *metric, const char *unit,
-	struct whatif_range range, double now)
+	struct whatif_range range, double now, const char *of)
 {
 	if (!isnan(range.low) && !isnan(range.high) && effect->n_expected < EXPECTED_MAX)
-		effect->expected[effect->n_expected++] =
-			(struct tune_expect){metric, unit, range.low, range.high, range.mid, now};
+		effect->expected[effect->n_expected++] = (struct tune_expect){
+			metric, unit, range.low, range.high, range.mid, now, of};
 }
 
 /* What the whole switch shows; the model is of one queue. */
 struct whole {
 	/* of the ports that a person would look at: those to hosts; on a switch without any, all */
 	struct mean pause;
+	bool hosts;
 	double most; /* the highest of them */
 	double marked, packets, hot_packets; /* hot: out of queues about as full as the fullest */
 	double drops_per_s, queue_peak, headroom_peak;
@@ -353,8 +354,8 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
 		w.queue_peak = fmax(w.queue_peak, peak_or_nan(&l->queue));
 		w.headroom_peak = fmax(w.headroom_peak, peak_or_nan(&l->headroom));
 	}
-	const bool no_hosts = !w.pause.n;
-	for (size_t i = 0; no_hosts && i < device->n_prios; i++)
+	w.hosts = w.pause.n > 0;
+	for (size_t i = 0; !w.hosts && i < device->n_prios; i++)
 		if (device->prios[i].priority == queue->priority)
 			tune_effect_add_pause(&w, &device->prios[i]);
 	return w;
@@ -365,7 +366,7 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
  * @share where the queue shows nothing yet. */
 static void expect_scaled(struct tune_effect *effect, const char *metric, const char *unit,
 	const struct whatif_range *range, double whole, double queue, double least, double share,
-	double most)
+	double most, const char *of)
 {
 	double by = share;
 	if (queue > least)
@@ -375,7 +376,7 @@ static void expect_scaled(struct tune_effect *effect, const char *metric, const 
 	tune_effect_expect(effect, metric, unit,
 		(struct whatif_range){fmin(most, range->low * by), fmin(most, range->mid * by),
 			fmin(most, range->high * by)},
-		whole);
+		whole, of);
 }
 
 /*
@@ -395,7 +396,7 @@ static void expect_step(struct tune_effect *effect, const struct whole *whole)
 	if (effect->queue.drops_per_s > 0 &&
 		effect->model.drops_per_s.low < effect->queue.drops_per_s)
 		step.low *= LOSS_STEP;
-	tune_effect_expect(effect, "step_time", "ratio", step, 1);
+	tune_effect_expect(effect, "step_time", "ratio", step, 1, "jobs");
 }
 
 static enum tune_ask_kind kind_of_ask(const struct tune_effect *effect)
@@ -448,17 +449,19 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 	const struct whole w = whole_of(device, effect->prio);
 	effect->expected = arena_array(a, struct tune_expect, EXPECTED_MAX);
 	expect_scaled(effect, "pfc.tx_pause_ratio", "ratio", &m->pause_ratio, mean_of(&w.pause),
-		q->pause_ratio, PAUSE_LEAST, fmin(1, (double)n_feeders / w.pause.n), 1);
+		q->pause_ratio, PAUSE_LEAST, fmin(1, (double)n_feeders / w.pause.n), 1,
+		arena_printf(a, "mean of %.0f ports%s", (double)w.pause.n,
+			str_if(w.hosts, " to hosts")));
 	expect_scaled(effect, "queue.marked_ratio", "ratio", &m->marks_ratio,
 		w.packets > 0 ? w.marked / w.packets : NAN, q->marks_ratio, MARKS_LEAST,
-		w.hot_packets / w.packets, 1);
+		w.hot_packets / w.packets, 1, "all queues");
 	expect_scaled(effect, "pg.drops", "frames/s", &m->drops_per_s, w.drops_per_s,
-		q->drops_per_s, 0, (double)n_feeders, INFINITY);
+		q->drops_per_s, 0, (double)n_feeders, INFINITY, "all ports");
 	expect_step(effect, &w);
 	expect_scaled(effect, "queue.watermark_bytes", "bytes", &m->queue_peak_bytes, w.queue_peak,
-		q->queue_peak_bytes, 0, 1, INFINITY);
+		q->queue_peak_bytes, 0, 1, INFINITY, "deepest queue");
 	expect_scaled(effect, "pg.headroom_watermark_bytes", "bytes", &m->headroom_peak_bytes,
-		w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY);
+		w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY, "fullest headroom");
 	effect->notes = arena_array(a, const char *, NOTES_MAX);
 	tune_effect_calibrate(effect, a);
 	tune_effect_note(effect,

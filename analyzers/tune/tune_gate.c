@@ -123,6 +123,9 @@ static const char *gate_policy(struct gate_in *gate)
 		class_congestion(gate->in->fabric, gate->site->priority);
 	if (class_policy_of(policy)->dcqcn)
 		return NULL;
+	/* XON is of pause itself, whatever marks do */
+	if (policy == CC_PFC_ONLY && gate->plan->rule->family == FAMILY_XON)
+		return NULL;
 	return arena_printf(gate->a,
 		"policy: congestion is %s, and thresholds are advised for dcqcn only",
 		congestion_policy_name(policy));
@@ -499,7 +502,8 @@ static const struct gate {
 	const char *when;
 	const char *(*holds)(struct gate_in *gate); /* why; NULL: it does not */
 } gates[] = {
-	{8, ADVICE_BLOCKED, "the congestion policy of the site is not dcqcn", gate_policy},
+	{8, ADVICE_BLOCKED, "the congestion policy of the site is not dcqcn (XON: nor pfc_only)",
+		gate_policy},
 	{13, ADVICE_BLOCKED,
 		"packets show another congestion control than DCQCN, and none is declared",
 		gate_world},

@@ -20,9 +20,7 @@ const char *tune_size_text(struct arena *a, double bytes)
 
 const char *tune_percent(struct arena *a, double ratio)
 {
-	if (fabs(ratio) >= 0.0995)
-		return arena_printf(a, "%.0f %%", 100 * ratio);
-	return arena_printf(a, "%.2g %%", 100 * ratio);
+	return arena_printf(a, "%.3g %%", 100 * ratio);
 }
 
 const char *tune_value_text(struct arena *a, enum tune_knob knob, double value)
@@ -320,10 +318,17 @@ static struct tune_signs with_incident(const struct tune_signs *signs, const str
 	return t;
 }
 
+static bool turns_ecn(const struct tune_rule *rule)
+{
+	return rule->family == FAMILY_ALPHA_THEN_ECN || rule->family == FAMILY_ECN_UP;
+}
+
 const struct tune_rule *tune_rule_match(const struct tune_signs *signs)
 {
 	for (size_t i = 0; i < tune_n_rules; i++) {
 		const struct tune_rule *r = &tune_rules[i];
+		if (signs->without_ecn && turns_ecn(r))
+			continue;
 		const struct tune_signs t = with_incident(signs, r);
 		if ((t.yes & r->yes) == r->yes && (t.known & ~t.yes & r->no) == r->no &&
 			!(t.yes & r->not_yes)) {

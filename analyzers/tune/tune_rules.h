@@ -64,6 +64,9 @@ struct tune_signs {
 	/* causes that open incidents name here; T_INCIDENT is of the row that is tried */
 	enum cause named[4];
 	size_t n_named;
+	/* something else than DCQCN holds the senders of the class back: rows that turn ECN are
+	 * not tried, so that they hide no row that may be advised */
+	bool without_ecn;
 };
 static inline void tune_sign_set(struct tune_signs *signs, uint32_t what, bool yes)
 {

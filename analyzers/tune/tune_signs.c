@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "analyzers/measure/formulas.h"
+#include "config/class_policy.h"
 #include "analyzers/tune/tune_headroom_need.h"
 #include "analyzers/tune/tune_signs.h"
 
@@ -523,12 +524,14 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_site *sit
 {
 	const double mtu = (double)in->fabric->lossless_mtu_bytes;
 	const struct tune_evidence *e = in->evidence;
+	const bool dcqcn = class_policy_of(class_congestion(in->fabric, priority))->dcqcn;
 	for (size_t i = 0; i < n; i++)
 		sites[i] = (struct tune_site){.device = &e->devices[i],
 			.priority = priority,
 			.tree = (unsigned)i,
 			.host_pause = NAN,
-			.marks = NAN};
+			.marks = NAN,
+			.signs.without_ecn = !dcqcn};
 	grow_trees(sites, n);
 	for (size_t i = 0; i < n; i++) {
 		struct tune_site *p = &sites[i];

@@ -219,7 +219,10 @@ static void put_changes(struct page *page, const json_t *section)
 	if (n && !isnan(doc_number(section, "buffer_cost_bytes"))) {
 		rw_cleanup(freep) char *cost = tune_view_value_text(
 			doc_number(section, "buffer_cost_bytes"), "bytes", true);
-		page_factf(page, "buffer cost", "%s of the shared pool", cost);
+		page_factf(page, "buffer cost", "%s of the shared pool %s", cost,
+			doc_number(section, "buffer_cost_bytes") > 0
+				? "are reserved"
+				: "are reserved: queues share it as the checks below say");
 	}
 }
 
@@ -253,7 +256,7 @@ static void tune_view_put_evidence(struct page *page, const json_t *section)
 
 static void put_expected(struct page *page, const json_t *section)
 {
-	static const char *const headers[] = {"EFFECT", "NOW", "EXPECTED AFTER"};
+	static const char *const headers[] = {"EFFECT", "NOW", "EXPECTED AFTER", "OF"};
 	const json_t *expected = tune_view_get(section, "expected"), *e;
 	const size_t n = json_array_size(expected);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
@@ -262,7 +265,8 @@ static void put_expected(struct page *page, const json_t *section)
 		rows[k] = (struct page_row){{rw_strdup(quantity_name(doc_word(e, "metric"))),
 			tune_view_value_text(doc_number(e, "now"), doc_word(e, "unit"), false),
 			range_text(
-				doc_number(e, "low"), doc_number(e, "high"), doc_word(e, "unit"))}};
+				doc_number(e, "low"), doc_number(e, "high"), doc_word(e, "unit")),
+			rw_strdup(doc_word(e, "of"))}};
 	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 

@@ -619,6 +619,21 @@ static void xon_moves_by_one_packet(void **state)
 }
 
 /* The check tells whether two packets lie between XOFF and XON afterwards; four are the most. */
+/* Pause is the brake there: late marks are no matter, and XON is. */
+static void xon_moves_where_pause_is_the_brake(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	w->fabric.congestion = CC_PFC_ONLY;
+	w->prios[0][0].episodes_per_s = 40000;
+	w->prios[0][0].episode_ns = 1100;
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].xon_offset = 0;
+	const struct tune_sheet *s = change(w, "xon_close");
+	assert_int_equal(s->n_changes, 1);
+	assert_int_equal(s->changes[0].knob, KNOB_XON_OFFSET);
+}
+
 static void xon_is_checked_for_two_packets(void **state)
 {
 	static const struct {
@@ -1144,6 +1159,7 @@ int main(void)
 		T(early_halves_pmax_where_kmin_has_no_room),
 		T(xon_is_checked_for_two_packets),
 		T(xon_moves_by_one_packet),
+		T(xon_moves_where_pause_is_the_brake),
 		T(headroom_without_a_cable_is_a_quarter_more),
 		T(headroom_covers_what_is_in_flight),
 		T(the_formula_counts_where_it_reproduces_the_tables),
