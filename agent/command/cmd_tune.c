@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/answers/tuning/tune_view.h"
+#include "agent/tuning/tune_view.h"
 #include "agent/client/client.h"
 #include "agent/client/known_names.h"
 #include "agent/command/command.h"

@@ -75,6 +75,36 @@ static json_t *shape_part(const struct field *field, const void *part)
 	return shape_json(field->shape, part);
 }
 
+static json_t *shape_time_ns(const struct field *field, int64_t t_ns)
+{
+	if (field->optional && t_ns == 0)
+		return json_null();
+	return json_time(t_ns);
+}
+
+static json_t *shape_ns(const struct field *field, int64_t t_ns)
+{
+	if (field->optional && t_ns == 0)
+		return json_null();
+	return json_integer(t_ns);
+}
+
+static json_t *shape_priority(int priority)
+{
+	if (priority < 0)
+		return json_null();
+	return json_integer(priority);
+}
+
+/* Rows that may be left out are, where nobody made a list. */
+static json_t *shape_rows(const struct field *field, const char *answer)
+{
+	const void *rows = *(const void *const *)(const void *)(answer + field->at);
+	if (field->optional && !rows)
+		return json_null();
+	return shape_rows_json(field->shape, rows, shape_count(field, answer));
+}
+
 static json_t *shape_tree(const json_t *tree)
 {
 	if (!tree)
@@ -98,9 +128,12 @@ static json_t *shape_value(const struct field *field, const char *answer)
 	case FIELD_TIMES: return shape_list(field, answer);
 	case FIELD_PART: return shape_part(field, at);
 	case FIELD_PART_AT: return shape_part(field, *(const void *const *)at);
-	case FIELD_ROWS:
-		return shape_rows_json(
-			field->shape, *(const void *const *)at, shape_count(field, answer));
+	case FIELD_ROWS: return shape_rows(field, answer);
+	case FIELD_TIME_NS: return shape_time_ns(field, *(const int64_t *)at);
+	case FIELD_NS: return shape_ns(field, *(const int64_t *)at);
+	case FIELD_PRIORITY: return shape_priority(*(const int *)at);
+	case FIELD_LETTERS: return json_string_or_null(at);
+	case FIELD_HEX: return json_sprintf("%016llx", (unsigned long long)*(const uint64_t *)at);
 	case FIELD_TREE: return shape_tree(*(const json_t *const *)at);
 	case FIELD_HIDDEN: break;
 	}
@@ -169,7 +202,9 @@ static enum column_kind shape_column_kind(const struct field *field)
 	case FIELD_NUMBER: return shape_number_kind(field->unit);
 	case FIELD_COUNT:
 		return field->unit == UNIT_NONE ? COL_INT : shape_number_kind(field->unit);
-	case FIELD_TIME: return COL_TIME;
+	case FIELD_TIME:
+	case FIELD_TIME_NS: return COL_TIME;
+	case FIELD_PRIORITY: return COL_INT;
 	case FIELD_TEXT: return str_eq(field->type, "time") ? COL_TIME : COL_TEXT;
 	default: return COL_TEXT;
 	}

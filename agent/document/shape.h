@@ -35,6 +35,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+struct arena;
 struct str;
 
 /* ---- what a member may be ------------------------------------------------- */
@@ -46,6 +47,11 @@ enum field_kind {
 	FIELD_FLAG, /* bool */
 	FIELD_MAYBE, /* enum maybe */
 	FIELD_TIME, /* wall_t */
+	FIELD_TIME_NS, /* int64_t: wall time; 0 is not known where it may be left out */
+	FIELD_NS, /* int64_t: the same as a number, for what only rocewatch reads */
+	FIELD_PRIORITY, /* int; below 0: none */
+	FIELD_LETTERS, /* char[]: a text in the struct itself */
+	FIELD_HEX, /* uint64_t: a checksum, 16 digits */
 	FIELD_WORD, /* an enum and the words of its values */
 	FIELD_TEXTS, /* const char **x, size_t n_x */
 	FIELD_NUMBERS, /* double *x, size_t n_x */
@@ -115,6 +121,7 @@ struct field {
 	bool optional : 1; /* left out, where it would be null */
 	bool list : 1; /* a tree: an array of .type */
 	bool state : 1; /* OK, WARNING, CRITICAL and words like them: in colour on a page */
+	bool derived : 1; /* follows from another row: not read back */
 	bool right : 1; /* a text that stands to the right, as numbers do */
 };
 
@@ -138,23 +145,47 @@ struct shape {
 			       : offsetof(SHAPE, m)),                                              \
 		.about = "" __VA_ARGS__                                                            \
 	}
-#define SHAPE_LIST(m, of, is, ...)                                                                 \
-	SHAPE_FIELD(m, of, is, __VA_ARGS__,                                                        \
-		.count_at = _Generic(&((SHAPE *)0)->n_##m, size_t *                                \
-				     : offsetof(SHAPE, n_##m)))
+#define SHAPE_LIST(m, of, is, ...) SHAPE_LIST_AS(#m, m, n_##m, of, is, __VA_ARGS__)
+#define SHAPE_LIST_AS(name, m, n, of, is, ...)                                                     \
+	SHAPE_FIELD_AS(name, m, of, is, __VA_ARGS__,                                               \
+		.count_at = _Generic(&((SHAPE *)0)->n, size_t *                                    \
+				     : offsetof(SHAPE, n)))
 
 #define TEXT(m, ...) SHAPE_FIELD(m, const char **, FIELD_TEXT, __VA_ARGS__)
 /* A key that C keeps for itself: "do". */
 #define TEXT_AS(name, m, ...) SHAPE_FIELD_AS(name, m, const char **, FIELD_TEXT, __VA_ARGS__)
+/* What stands in the document under another name than in the struct: of a part in a part, of a
+ * member with its unit. */
+#define TEXTS_AS(name, m, n, ...)                                                                  \
+	SHAPE_LIST_AS(name, m, n, const char ***, FIELD_TEXTS, __VA_ARGS__)
+#define ROWS_AS(name, m, n, t, ...)                                                                \
+	SHAPE_LIST_AS(name, m, n, struct t **, FIELD_ROWS, __VA_ARGS__, .shape = &t##_shape)
+#define PART_AT_AS(name, m, t, ...)                                                                \
+	SHAPE_FIELD_AS(name, m, struct t **, FIELD_PART_AT, __VA_ARGS__, .shape = &t##_shape)
+#define NUMBER_AS(name, m, u, ...)                                                                 \
+	SHAPE_FIELD_AS(name, m, double *, FIELD_NUMBER, __VA_ARGS__, .unit = u)
+#define COUNT_AS(name, m, ...) SHAPE_FIELD_AS(name, m, uint64_t *, FIELD_COUNT, __VA_ARGS__)
+#define FLAG_AS(name, m, ...) SHAPE_FIELD_AS(name, m, bool *, FIELD_FLAG, __VA_ARGS__)
+#define TREE_AS(name, m, named, ...)                                                               \
+	SHAPE_FIELD_AS(name, m, json_t **, FIELD_TREE, __VA_ARGS__, .type = named)
+#define WORD_AS(name, m, t, array, n, ...)                                                         \
+	SHAPE_FIELD_AS(name, m, enum t *, FIELD_WORD, __VA_ARGS__, .words = array,                 \
+		.n_words = (n) * sizeof(char[rw_countof(array) == (n) ? 1 : -1]))
+#define TIME_NS(name, m, ...) SHAPE_FIELD_AS(name, m, int64_t *, FIELD_TIME_NS, __VA_ARGS__)
+#define NS(m, ...) SHAPE_FIELD(m, int64_t *, FIELD_NS, __VA_ARGS__)
+#define PRIORITY(m, ...) PRIORITY_AS(#m, m, __VA_ARGS__)
+#define PRIORITY_AS(name, m, ...)                                                                  \
+	SHAPE_FIELD_AS(name, m, int *, FIELD_PRIORITY, __VA_ARGS__, .type = "priority")
+#define LETTERS(name, m, ...)                                                                      \
+	SHAPE_FIELD_AS(name, m, char(*)[sizeof(((SHAPE *)0)->m)], FIELD_LETTERS, __VA_ARGS__)
+#define HEX(name, m, ...) SHAPE_FIELD_AS(name, m, uint64_t *, FIELD_HEX, __VA_ARGS__)
 #define NUMBER(m, u, ...) SHAPE_FIELD(m, double *, FIELD_NUMBER, __VA_ARGS__, .unit = u)
 #define COUNT(m, ...) SHAPE_FIELD(m, uint64_t *, FIELD_COUNT, __VA_ARGS__)
 #define FLAG(m, ...) SHAPE_FIELD(m, bool *, FIELD_FLAG, __VA_ARGS__)
 #define MAYBE(m, ...) SHAPE_FIELD(m, enum maybe *, FIELD_MAYBE, __VA_ARGS__)
 #define TIME(m, ...) SHAPE_FIELD(m, wall_t *, FIELD_TIME, __VA_ARGS__)
 /* @array: the words of the enum @t, which has @n values. */
-#define WORD(m, t, array, n, ...)                                                                  \
-	SHAPE_FIELD(m, enum t *, FIELD_WORD, __VA_ARGS__, .words = array,                          \
-		.n_words = (n) * sizeof(char[rw_countof(array) == (n) ? 1 : -1]))
+#define WORD(m, t, array, n, ...) WORD_AS(#m, m, t, array, n, __VA_ARGS__)
 #define TEXTS(m, ...) SHAPE_LIST(m, const char ***, FIELD_TEXTS, __VA_ARGS__)
 #define NUMBERS(m, ...) SHAPE_LIST(m, double **, FIELD_NUMBERS, __VA_ARGS__)
 #define TIMES(m, ...) SHAPE_LIST(m, wall_t **, FIELD_TIMES, __VA_ARGS__)
@@ -232,6 +263,14 @@ json_t *shape_json(const struct shape *shape, const void *answer);
 void shape_put(json_t *object, const struct shape *shape, const void *answer);
 /* shape_rows_json - an array of documents. */
 json_t *shape_rows_json(const struct shape *shape, const void *rows, size_t n);
+
+/* shape_read - the other direction: fills @ret from @object, a document of anybody. What it does
+ * not say, or says as another kind of value, is not known; a list that is missing is empty, a word
+ * that is none of the enum's is the number of words. Texts, lists and parts are in @a; trees are
+ * lent by @object. Members that no row tells stay as they are. */
+void shape_read(const struct shape *shape, const json_t *object, struct arena *a, void *ret);
+/* shape_read_new - the same into a struct of its own in @a. */
+void *shape_read_new(const struct shape *shape, const json_t *object, struct arena *a);
 
 /* ---- the schema --------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@ static const char *schema_common_type(const struct field *field)
 	};
 	if (field->type)
 		return field->type;
-	if (field->kind == FIELD_TIME || field->kind == FIELD_TIMES)
+	if (field->kind == FIELD_TIME || field->kind == FIELD_TIMES || field->kind == FIELD_TIME_NS)
 		return "time";
 	return units[field->unit];
 }
@@ -30,10 +30,13 @@ static const char *schema_plain_type(const struct field *field)
 {
 	switch (field->kind) {
 	case FIELD_TEXT:
+	case FIELD_LETTERS:
+	case FIELD_HEX:
 	case FIELD_WORD:
 	case FIELD_TEXTS: return "string";
 	case FIELD_NUMBER:
 	case FIELD_NUMBERS: return "number";
+	case FIELD_NS:
 	case FIELD_COUNT: return "integer";
 	case FIELD_FLAG:
 	case FIELD_MAYBE: return "boolean";
@@ -59,6 +62,7 @@ static bool schema_may_be_null(const struct field *field)
 	case FIELD_TEXT:
 	case FIELD_NUMBER:
 	case FIELD_TIME:
+	case FIELD_PRIORITY:
 	case FIELD_PART_AT:
 	case FIELD_TREE: return !field->known && !field->optional;
 	case FIELD_MAYBE: return true;

@@ -1,609 +1,465 @@
-/* tune_json - one pair of functions for each struct: struct -> document, document -> struct. */
+/* tune_json - the tables of recommendations and verifications, and what a document has in another
+ * form than the struct in memory. */
 #include "agent/tuning/tune_json.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include "agent/document/json_outside.h"
+
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "agent/document/json_value.h"
-#include "db/model/entity.h"
-
-/* ---- values -------------------------------------------------------------- */
-
-static const json_t *tune_json_part(const json_t *object, const char *key)
-{
-	return json_object_get(object, key);
-}
-
-/* A text of @object in @a; NULL when it is null or missing. */
-static const char *text_in(const json_t *object, const char *key, struct arena *a)
-{
-	const char *text = json_string_value(tune_json_part(object, key));
-	if (text)
-		return arena_strdup(a, text);
-	return NULL;
-}
-
-static int64_t integer_in(const json_t *object, const char *key)
-{
-	return json_integer_value(tune_json_part(object, key));
-}
-
-static size_t count_in(const json_t *object, const char *key)
-{
-	const json_int_t n = json_integer_value(tune_json_part(object, key));
-	if (n > 0)
-		return (size_t)n;
-	return 0;
-}
-
-static int64_t time_in(const json_t *object, const char *key)
-{
-	wall_t time;
-	const char *text = json_string_value(tune_json_part(object, key));
-	if (text && wall_parse(text, (wall_t){0}, &time) == 0)
-		return time.ns;
-	return 0;
-}
-
-static json_t *priority_json(int priority)
-{
-	if (priority == PRIO_NONE)
-		return json_null();
-	return json_integer(priority);
-}
-
-static int priority_in(const json_t *object)
-{
-	const json_t *priority = tune_json_part(object, "priority");
-	const json_int_t number = json_integer_value(priority);
-	if (json_is_integer(priority) && number >= 0 && number <= PRIO_MOST)
-		return (int)number;
-	return PRIO_NONE;
-}
-
-static json_t *tune_texts_json(const char *const *texts, size_t n)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_string_or_null(texts[i]));
-	return array;
-}
-
-static size_t texts_in(const json_t *object, const char *key, struct arena *a, const char ***ret)
-{
-	const json_t *array = tune_json_part(object, key), *text;
-	size_t n = 0, i;
-	*ret = arena_array(a, const char *, json_array_size(array) + 1);
-	json_array_foreach (array, i, text)
-		if (json_is_string(text))
-			(*ret)[n++] = arena_strdup(a, json_string_value(text));
-	return n;
-}
-
-/* A carried document: the struct's NULL is null. */
-static json_t *carried_json(json_t *document)
-{
-	if (document)
-		return json_incref(document);
-	return json_null();
-}
-
-static json_t *carried_in(const json_t *object, const char *key)
-{
-	json_t *document = json_object_get(object, key);
-	if (!document || json_is_null(document))
-		return NULL;
-	return json_deep_copy(document);
-}
-
-/* The place of a word among the names of an enumeration, 0 .. @n - 1. */
-static int word_in(
-	const json_t *object, const char *key, const char *(*name_of)(int), int n, int otherwise)
-{
-	const char *word = json_string_value(tune_json_part(object, key));
-	for (int i = 0; i < n; i++)
-		if (str_eq(name_of(i), word))
-			return i;
-	return otherwise;
-}
-
-static const char *advice_name(int i)
-{
-	return tune_advice_name((enum tune_advice)i);
-}
-static const char *disruption_name(int i)
-{
-	return tune_disruption_name((enum tune_disruption)i);
-}
-static const char *quality_word(int i)
-{
-	return quality_name((enum quality)i);
-}
+#include "agent/document/json_outside.h"
 
 /* ---- lists of a sheet ---------------------------------------------------- */
 
-static json_t *change_ports_json(const struct tune_change *change)
+#define SHAPE struct tune_change
+static const struct field tune_change_fields[] = {
+	WORD(knob, tune_knob, tune_knob_names, TUNE_KNOBS, "Threshold."),
+	NUMBER(current, UNIT_NONE, "Value in force, in `unit`."),
+	NUMBER(proposed, UNIT_NONE, "Proposed value, in `unit`."),
+	NUMBER(programmed, UNIT_NONE, "Value that the switch will round it to, in `unit`."),
+	WORD_AS("unit", knob, tune_knob, tune_knob_units, TUNE_KNOBS, "`bytes` or `ratio`.",
+		.derived = true),
+	TEXT(why, "Why this value."),
+	TEXT(source, "Formula or rule that it comes from."),
+	TEXT(port_group, "Ports that it is for, where not all."),
+	TEXTS(ports, "These ports by name."),
+};
+SHAPE_OF(tune_change, "Change", "A threshold and its new value.");
+#undef SHAPE
+
+#define SHAPE struct tune_object
+static const struct field tune_object_fields[] = {
+	TEXT(device, "Switch."),
+	TEXT(port, "Port; null: the switch."),
+	PRIORITY(priority, "Priority, 0 to 7."),
+	TEXT(object, "Object of the configuration that is shared."),
+};
+static SHAPE_OF(tune_object, "Affected", "A queue that a change touches.");
+#undef SHAPE
+
+#define SHAPE struct evidence
+static const struct field evidence_fields[] = {
+	TEXT(metric, "Metric.", .known = true),
+	TEXT(device, "Switch."),
+	TEXT(port, "Port."),
+	PRIORITY(priority, "Priority, 0 to 7."),
+	TIME_NS("from", from_ns, "Begin."),
+	TIME_NS("to", to_ns, "End."),
+	NUMBER(value, UNIT_NONE, "Value, in `unit`."),
+	TEXT(unit, "Unit of the value."),
+	WORD(quality, quality, quality_names, QUALITY_UNKNOWN + 1, "How well it is known."),
+};
+static SHAPE_OF(evidence, "Evidence", "A measured value.");
+#undef SHAPE
+
+#define SHAPE struct tune_expect
+static const struct field tune_expect_fields[] = {
+	TEXT(metric, "Metric.", .known = true),
+	NUMBER(low, UNIT_NONE, "Least value to expect, in `unit`."),
+	NUMBER(high, UNIT_NONE, "Greatest value to expect, in `unit`."),
+	NUMBER(likely, UNIT_NONE, "Most likely value, in `unit`."),
+	NUMBER(now, UNIT_NONE, "Value now, in `unit`."),
+	TEXT(unit, "Unit of these values."),
+	TEXT(of, "What of the switch it is: mean of 8 ports to hosts."),
+};
+SHAPE_OF(tune_expect, "Expected", "What a change is expected to do.");
+#undef SHAPE
+
+#define SHAPE struct tune_check
+static const struct field tune_check_fields[] = {
+	TEXT(text, "The rule."),
+	NUMBER(before, UNIT_NONE, "Value before, in `unit`."),
+	NUMBER(after, UNIT_NONE, "Value after, in `unit`."),
+	NUMBER(limit, UNIT_NONE, "Limit, in `unit`."),
+	TEXT(unit, "Unit of these values."),
+	FLAG(ok, "Is it kept?"),
+};
+static SHAPE_OF(tune_check, "SheetCheck", "A rule that new values keep.");
+#undef SHAPE
+
+#define SHAPE struct tune_said
+static const struct field tune_said_fields[] = {
+	TEXT(name, "What it says it is."),
+	TEXT(version, "Version that runs."),
+	TEXT(syntax, "Syntax of its commands."),
+};
+static SHAPE_OF(tune_said, "Platform", "A switch by what it says it is.");
+#undef SHAPE
+
+#define SHAPE struct tune_event
+static const struct field tune_event_fields[] = {
+	TIME_NS("time", t_ns, "When."),
+	TEXT(event, "What happened.", .known = true),
+	TEXT(who, "Who; empty: rocewatch.", .known = true),
+	TEXT(text, "With which words.", .known = true),
+};
+static SHAPE_OF(tune_event, "LedgerEntry", "An entry of the ledger.");
+#undef SHAPE
+
+/* ---- "progress": what only rocewatch needs ------------------------------- */
+
+#define SHAPE struct tune_rate
+static const struct field tune_rate_fields[] = {
+	TEXT(job, "", .known = true),
+	NUMBER(mean, UNIT_BYTES_PER_S, ""),
+	NUMBER(se, UNIT_BYTES_PER_S, ""),
+	COUNT(n, ""),
+};
+static SHAPE_OF(tune_rate, "Rate", "");
+#undef SHAPE
+
+struct roll_back_open {
+	const char *why;
+};
+#define SHAPE struct roll_back_open
+static const struct field roll_back_open_fields[] = {TEXT(why, "", .known = true)};
+static SHAPE_OF(roll_back_open, "RollBackOpen", "");
+#undef SHAPE
+
+struct tune_progress {
+	int64_t made_ns, expires_ns, from_ns, to_ns;
+	int64_t updated_ns, accepted_ns, rejected_ns, applied_ns, verified_ns, looked_ns;
+	struct tune_rate *rates;
+	size_t n_rates;
+	struct roll_back_open *rollback;
+};
+#define SHAPE struct tune_progress
+static const struct field tune_progress_fields[] = {
+	NS(made_ns, ""),
+	NS(expires_ns, ""),
+	NS(from_ns, ""),
+	NS(to_ns, ""),
+	NS(updated_ns, "", .optional = true),
+	NS(accepted_ns, "", .optional = true),
+	NS(rejected_ns, "", .optional = true),
+	NS(applied_ns, "", .optional = true),
+	NS(verified_ns, "", .optional = true),
+	NS(looked_ns, "", .optional = true),
+	ROWS(rates, tune_rate, "", .optional = true),
+	PART_AT(rollback, roll_back_open, "", .optional = true),
+};
+static SHAPE_OF(tune_progress, "Progress", "");
+#undef SHAPE
+
+/* ---- verification -------------------------------------------------------- */
+
+#define SHAPE struct verified_side
+static const struct field verified_side_fields[] = {
+	TIME_NS("from", from_ns, "Begin."),
+	TIME_NS("to", to_ns, "End."),
+	COUNT(windows, "Windows that were matched."),
+	NUMBER(drops, UNIT_COUNT, "Lossless drops, packets."),
+};
+static SHAPE_OF(verified_side, "VerifiedSide", "What was compared.");
+#undef SHAPE
+
+#define SHAPE struct verified_left_out
+static const struct field verified_left_out_fields[] = {
+	COUNT(disturbed, "Windows with a restart, a gap or another incident."),
+	COUNT(idle, "Windows without load."),
+	COUNT(unmatched, "Windows of another load."),
+};
+static SHAPE_OF(verified_left_out, "LeftOut", "Windows that were not compared.");
+#undef SHAPE
+
+#define SHAPE struct verify_effect
+static const struct field verify_effect_fields[] = {
+	TEXT(metric, "Metric.", .known = true),
+	TEXT(unit, "Unit of the values.", .known = true),
+	NUMBER(before, UNIT_NONE, "Mean before."),
+	NUMBER(after, UNIT_NONE, "Mean after."),
+	NUMBER(delta, UNIT_NONE, "Difference."),
+	NUMBER(low, UNIT_NONE, "Lower end of the 95 % interval of the difference."),
+	NUMBER(high, UNIT_NONE, "Upper end."),
+	TEXT_AS("told", judgement, "`better`, `worse` and others.", .known = true),
+};
+static SHAPE_OF(verify_effect, "Effect", "An effect of a change.");
+#undef SHAPE
+
+#define SHAPE struct verification
+static const struct field verification_fields[] = {
+	TEXT(id, "The sheet.", .known = true),
+	WORD(verdict, verify_verdict, verify_verdict_names, VERIFY_INCONCLUSIVE + 1,
+		"`keep`, `roll_back` or `inconclusive`."),
+	TEXT(why, "Why."),
+	WORD(match, verify_match, verify_match_names, VERIFY_NONE + 1, "How windows were matched."),
+	NUMBER(window_s, UNIT_SECONDS, "Length of a window."),
+	PART(before, verified_side, "Before the change."),
+	PART(after, verified_side, "After it."),
+	PART(left_out, verified_left_out, "Windows that were not compared."),
+	ROWS(effects, verify_effect, "What changed."),
+	TEXTS(ports_worse, "Ports on which pause rose."),
+	TEXTS(ports_better, "Ports on which pause fell."),
+	COUNT(ports_tested, "Ports that were compared."),
+	TEXT(pause_quality, "Is pause measured?"),
+	TEXT(recorded, "Was the result recorded?", .optional = true),
+};
+SHAPE_OF(verification, "Verification", "Whether an applied change did what it should.");
+#undef SHAPE
+
+static const char *pause_quality(bool bound)
 {
-	json_t *array = json_array();
-	for (size_t i = 0; i < change->n_ports; i++)
-		json_array_append_new(array, json_string_or_null(change->ports[i]));
-	return array;
+	if (bound)
+		return "bound from frames";
+	return "measured";
 }
 
-static void change_ports_in(const json_t *object, struct arena *a, struct tune_change *change)
+static void verification_of(
+	const struct tune_verified *verified, struct arena *a, struct verification *ret)
 {
-	const json_t *array = tune_json_part(object, "ports"), *o;
-	size_t i;
-	change->ports = arena_array(a, const char *, json_array_size(array) + 1);
-	json_array_foreach (array, i, o)
-		if (json_is_string(o))
-			change->ports[change->n_ports++] = arena_strdup(a, json_string_value(o));
+	const struct verify_result *r = &verified->result;
+	*ret = (struct verification){.id = verified->id,
+		.verdict = r->verdict,
+		.why = r->why,
+		.match = verified->match,
+		.window_s = (double)verified->window_ns / (double)NS_PER_S,
+		.before = {verified->before_from_ns, verified->before_to_ns, r->n_before,
+			r->drops_before},
+		.after = {verified->after_from_ns, verified->after_to_ns, r->n_after,
+			r->drops_after},
+		.left_out = {r->n_spoiled, r->n_idle, r->n_unmatched},
+		.effects = arena_array(a, struct verify_effect, VERIFY_EFFECTS),
+		.ports_worse = verified->worse,
+		.n_ports_worse = verified->n_worse,
+		.ports_better = verified->better,
+		.n_ports_better = verified->n_better,
+		.ports_tested = r->n_ports_tested,
+		.pause_quality = pause_quality(r->pause_bound)};
+	for (size_t i = 0; i < VERIFY_EFFECTS; i++)
+		if (r->effects[i].metric) /* a document without this row was read */
+			ret->effects[ret->n_effects++] = r->effects[i];
 }
 
-static json_t *changes_json(const struct tune_sheet *sheet)
+/* NULL: it has no verdict. */
+static const struct tune_verified *verified_of(const struct verification *from, struct arena *a)
 {
-	json_t *array = json_array();
-	for (size_t i = 0; i < sheet->n_changes; i++) {
-		const struct tune_change *c = &sheet->changes[i];
-		json_array_append_new(array,
-			json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "knob",
-				tune_knob_name(c->knob), "current", json_number_or_null(c->current),
-				"proposed", json_number_or_null(c->proposed), "programmed",
-				json_number_or_null(c->programmed), "unit", tune_knob_unit(c->knob),
-				"why", json_string_or_null(c->why), "source",
-				json_string_or_null(c->source), "port_group",
-				json_string_or_null(c->port_group), "ports", change_ports_json(c)));
-	}
-	return array;
+	if (!from || from->verdict > VERIFY_INCONCLUSIVE)
+		return NULL;
+	struct tune_verified *v = arena_new_of(a, struct tune_verified);
+	*v = (struct tune_verified){.id = from->id,
+		.match = from->match > VERIFY_NONE ? VERIFY_JOB : from->match,
+		.window_ns = (int64_t)llround(from->window_s * (double)NS_PER_S),
+		.before_from_ns = from->before.from_ns,
+		.before_to_ns = from->before.to_ns,
+		.after_from_ns = from->after.from_ns,
+		.after_to_ns = from->after.to_ns,
+		.worse = from->ports_worse,
+		.n_worse = from->n_ports_worse,
+		.better = from->ports_better,
+		.n_better = from->n_ports_better,
+		.result = {.verdict = from->verdict,
+			.why = str_or(from->why, ""),
+			.n_before = from->before.windows,
+			.n_after = from->after.windows,
+			.drops_before = from->before.drops,
+			.drops_after = from->after.drops,
+			.n_spoiled = from->left_out.disturbed,
+			.n_idle = from->left_out.idle,
+			.n_unmatched = from->left_out.unmatched,
+			.n_ports_tested = from->ports_tested,
+			.pause_bound = str_eq(from->pause_quality, pause_quality(true))}};
+	for (size_t i = 0; i < from->n_effects && i < VERIFY_EFFECTS; i++)
+		v->result.effects[i] = from->effects[i];
+	return v;
 }
 
-static int changes_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
+json_t *tune_verified_json(const struct tune_verified *verified)
 {
-	const json_t *array = tune_json_part(object, "changes"), *o;
-	size_t i;
-	sheet->changes = arena_array(a, struct tune_change, json_array_size(array) + 1);
-	json_array_foreach (array, i, o) {
-		struct tune_change *c = &sheet->changes[sheet->n_changes++];
-		if (tune_knob_parse(doc_word(o, "knob"), &c->knob) != 0)
-			return -EINVAL;
-		c->current = doc_number(o, "current");
-		c->proposed = doc_number(o, "proposed");
-		c->programmed = doc_number(o, "programmed");
-		c->why = text_in(o, "why", a);
-		c->source = text_in(o, "source", a);
-		c->port_group = text_in(o, "port_group", a);
-		change_ports_in(o, a, c);
-	}
-	return 0;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct verification document;
+	verification_of(verified, a, &document);
+	return shape_json(&verification_shape, &document);
 }
 
-static json_t *affected_json(const struct tune_sheet *sheet)
+const struct tune_verified *tune_verified_parse(const json_t *document, struct arena *a)
 {
-	json_t *array = json_array();
-	for (size_t i = 0; i < sheet->n_affected; i++) {
-		const struct tune_object *o = &sheet->affected[i];
-		json_array_append_new(array,
-			json_pack("{s:o, s:o, s:o, s:o}", "device", json_string_or_null(o->device),
-				"port", json_string_or_null(o->port), "priority",
-				priority_json(o->priority), "object",
-				json_string_or_null(o->object)));
-	}
-	return array;
-}
-
-static void affected_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
-{
-	const json_t *array = tune_json_part(object, "affected"), *o;
-	size_t i;
-	sheet->affected = arena_array(a, struct tune_object, json_array_size(array) + 1);
-	json_array_foreach (array, i, o)
-		sheet->affected[sheet->n_affected++] =
-			(struct tune_object){.device = text_in(o, "device", a),
-				.port = text_in(o, "port", a),
-				.priority = priority_in(o),
-				.object = text_in(o, "object", a)};
-}
-
-static json_t *tune_evidence_json_of(const struct tune_sheet *sheet)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < sheet->n_evidence; i++) {
-		const struct evidence *e = &sheet->evidence[i];
-		json_array_append_new(array,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "metric",
-				e->metric, "device", json_string_or_null(e->device), "port",
-				json_string_or_null(e->port), "priority",
-				priority_json(e->priority), "from", json_time(e->from_ns), "to",
-				json_time(e->to_ns), "value", json_number_or_null(e->value), "unit",
-				json_string_or_null(e->unit), "quality", quality_name(e->quality)));
-	}
-	return array;
-}
-
-static void evidence_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
-{
-	const json_t *array = tune_json_part(object, "evidence"), *o;
-	size_t i;
-	sheet->evidence = arena_array(a, struct evidence, json_array_size(array) + 1);
-	json_array_foreach (array, i, o)
-		sheet->evidence[sheet->n_evidence++] =
-			(struct evidence){.metric = str_or(text_in(o, "metric", a), ""),
-				.device = text_in(o, "device", a),
-				.port = text_in(o, "port", a),
-				.priority = priority_in(o),
-				.from_ns = time_in(o, "from"),
-				.to_ns = time_in(o, "to"),
-				.value = doc_number(o, "value"),
-				.unit = text_in(o, "unit", a),
-				.quality = (enum quality)word_in(o, "quality", quality_word,
-					QUALITY_UNKNOWN + 1, QUALITY_UNKNOWN)};
-}
-
-static json_t *expected_json(const struct tune_sheet *sheet)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < sheet->n_expected; i++) {
-		const struct tune_expect *e = &sheet->expected[i];
-		json_array_append_new(array,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "metric", e->metric, "low",
-				json_number_or_null(e->low), "high", json_number_or_null(e->high),
-				"likely", json_number_or_null(e->likely), "now",
-				json_number_or_null(e->now), "unit", json_string_or_null(e->unit),
-				"of", json_string_or_null(e->of)));
-	}
-	return array;
-}
-
-static void expected_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
-{
-	const json_t *array = tune_json_part(object, "expected"), *o;
-	size_t i;
-	sheet->expected = arena_array(a, struct tune_expect, json_array_size(array) + 1);
-	json_array_foreach (array, i, o)
-		sheet->expected[sheet->n_expected++] =
-			(struct tune_expect){.metric = str_or(text_in(o, "metric", a), ""),
-				.unit = text_in(o, "unit", a),
-				.low = doc_number(o, "low"),
-				.high = doc_number(o, "high"),
-				.likely = doc_number(o, "likely"),
-				.now = doc_number(o, "now"),
-				.of = text_in(o, "of", a)};
-}
-
-static json_t *checks_json(const struct tune_sheet *sheet)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < sheet->n_checks; i++) {
-		const struct tune_check *c = &sheet->checks[i];
-		json_array_append_new(array,
-			json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "text",
-				json_string_or_null(c->text), "before",
-				json_number_or_null(c->before), "after",
-				json_number_or_null(c->after), "limit",
-				json_number_or_null(c->limit), "unit", json_string_or_null(c->unit),
-				"ok", c->ok));
-	}
-	return array;
-}
-
-static void checks_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
-{
-	const json_t *array = tune_json_part(object, "checks"), *o;
-	size_t i;
-	sheet->checks = arena_array(a, struct tune_check, json_array_size(array) + 1);
-	json_array_foreach (array, i, o)
-		sheet->checks[sheet->n_checks++] =
-			(struct tune_check){.text = text_in(o, "text", a),
-				.before = doc_number(o, "before"),
-				.after = doc_number(o, "after"),
-				.limit = doc_number(o, "limit"),
-				.unit = text_in(o, "unit", a),
-				.ok = json_is_true(tune_json_part(o, "ok"))};
+	return verified_of(shape_read_new(&verification_shape, document, a), a);
 }
 
 /* ---- the sheet ----------------------------------------------------------- */
 
-static json_t *platform_json(const struct tune_record *record)
-{
-	if (!record->platform_known)
-		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "name", json_string_or_null(record->platform),
-		"version", json_string_or_null(record->version), "syntax",
-		json_string_or_null(record->syntax));
-}
+#define SHAPE struct tune_due
+static const struct field tune_due_fields[] = {
+	TIME_NS("time", t_ns, "Since when."),
+	TEXT(why, "Why."),
+};
+static SHAPE_OF(tune_due, "RollbackDue", "A change that should be undone.");
+#undef SHAPE
 
-static void platform_in(const json_t *object, struct tune_record *record)
-{
-	const json_t *platform = tune_json_part(object, "platform");
-	record->platform_known = json_is_object(platform);
-	record->platform = text_in(platform, "name", record->arena);
-	record->version = text_in(platform, "version", record->arena);
-	record->syntax = text_in(platform, "syntax", record->arena);
-}
+#define SHAPE struct tune_paper
+static const struct field tune_paper_fields[] = {
+	LETTERS("id", r.sheet.id, "Identity.", .type = "id", .known = true),
+	WORD_AS("state", r.state, tune_state, tune_state_names, TUNE_STATES,
+		"State in the ledger; null: not recorded.", .unknown = true),
+	TEXT_AS("device", r.sheet.device, "Switch."),
+	TEXT_AS("port_group", r.sheet.port_group, "Ports: `all`, `hosts`, `uplinks` or a name."),
+	TEXTS_AS("ports", r.sheet.ports, r.sheet.n_ports, "These ports."),
+	TEXTS_AS("rest", r.sheet.rest, r.sheet.n_rest, "Switches with the same finding."),
+	PRIORITY_AS("priority", r.sheet.priority, "Priority, 0 to 7."),
+	TEXT_AS("diagnosis", r.sheet.diagnosis, "What is wrong: a row of docs/tuning.md."),
+	WORD_AS("advice", r.sheet.advice, tune_advice, tune_advice_names, ADVICE_BLOCKED + 1,
+		"`change`, `watch`, `fix_first`, `blocked` or `none`."),
+	TEXT_AS("blocked_by", r.sheet.blocked_by, "What is in the way: an incident or a rule."),
+	TEXT_AS("summary", r.sheet.summary, "The sheet in one sentence."),
+	TEXT_AS("world", r.sheet.world, "How the class is run, on which the advice depends."),
+	TEXTS_AS("world_differences", r.sheet.differences, r.sheet.n_differences,
+		"Where declared and read back differ."),
+	PART_AT_AS("platform", r.platform, tune_said, "The switch."),
+	ROWS_AS("changes", r.sheet.changes, r.sheet.n_changes, tune_change,
+		"The thresholds to change."),
+	ROWS_AS("affected", r.sheet.affected, r.sheet.n_affected, tune_object,
+		"The queues that are touched."),
+	WORD_AS("disruption", r.sheet.disruption, tune_disruption, tune_disruption_names,
+		DISRUPTION_UNKNOWN + 1, "What applying it does to traffic."),
+	FLAG_AS("job_boundary", r.sheet.job_boundary, "Should it wait until no job runs?"),
+	TIME_NS("made", r.sheet.made_ns, "When the sheet was made."),
+	TIME_NS("expires", r.sheet.expires_ns, "When it is void."),
+	TIME_NS("from", r.sheet.from_ns, "Begin of the evidence."),
+	TIME_NS("to", r.sheet.to_ns, "End of the evidence."),
+	ROWS_AS("evidence", r.sheet.evidence, r.sheet.n_evidence, evidence, "The measured values."),
+	ROWS_AS("expected", r.sheet.expected, r.sheet.n_expected, tune_expect,
+		"What should become better."),
+	TEXT_AS("not_expected", r.sheet.not_expected, "What the prediction leaves out."),
+	ROWS_AS("checks", r.sheet.checks, r.sheet.n_checks, tune_check,
+		"Rules that the new values keep."),
+	TEXTS_AS("collect", r.sheet.collect, r.sheet.n_collect, "What data is missing."),
+	TEXTS_AS("next_steps", r.sheet.next_steps, r.sheet.n_next_steps, "What to do, in order."),
+	TEXT_AS("risk", r.sheet.risk, "What may become worse."),
+	TEXT_AS("rollback_if", r.sheet.rollback_if, "When to undo it."),
+	TREE_AS("render", r.vendor.apply, "VendorText", "The commands."),
+	TREE_AS("undo", r.vendor.undo, "VendorText", "The commands that undo it."),
+	TREE_AS("render_notes", r.vendor.notes, "VendorNotes", "What could not be written."),
+	NUMBER_AS("confidence_ratio", r.sheet.confidence_ratio, UNIT_RATIO,
+		"How sure the advice is, 0 to 1."),
+	TEXTS_AS("confidence_inputs", r.sheet.confidence_inputs, r.sheet.n_confidence_inputs,
+		"What the confidence was worked out from."),
+	NUMBER_AS("coverage_ratio", r.sheet.coverage_ratio, UNIT_RATIO,
+		"Share of the expected samples that were there, 0 to 1."),
+	NUMBER_AS("buffer_cost_bytes", r.sheet.buffer_cost_bytes, UNIT_BYTES,
+		"Buffer that it takes from others."),
+	HEX("basis", r.sheet.basis, "What the evidence was, as a checksum."),
+	PART_AT(progress, tune_progress, "", .optional = true),
+	ROWS_AS("history", r.history, r.n_history, tune_event, "Its decisions.", .optional = true),
+	TIME_NS("accepted", r.accepted_ns, "When it was accepted.", .optional = true),
+	TEXT_AS("accepted_by", r.accepted_by, "Who accepted it.", ONLY_IF(is_accepted)),
+	TEXT_AS("rejected_why", r.rejected_why, "Why it was rejected.", .optional = true),
+	TIME_NS("rejected", r.rejected_ns, "When it was rejected.", .optional = true),
+	TEXT_AS("rejected_by", r.rejected_by, "Who rejected it.", ONLY_IF(is_rejected)),
+	TIME_NS("applied", r.applied_ns, "When it was applied.", .optional = true),
+	TEXT_AS("applied_by", r.applied_by, "Who said so; empty: it was read back.",
+		ONLY_IF(is_applied)),
+	PART_AT(rollback_due, tune_due, "It should be undone.", .optional = true),
+	TEXT(verdict, "Result of the last verification.", .optional = true),
+	PART_AT(verification, verification, "The last verification.", .optional = true),
+	TIME_NS("verified", r.verified_ns, "When it was verified.", .optional = true),
+	TEXT_AS("verified_by", r.verified_by, "Who verified it; empty: rocewatch.",
+		ONLY_IF(is_verified)),
+	TEXT(change, "The changes as one line.", .optional = true),
+};
+SHAPE_OF(tune_paper, "Sheet", "A threshold review sheet.");
+#undef SHAPE
 
-static json_t *state_json(enum tune_state state)
+static struct tune_progress *progress_of(const struct tune_record *record, struct arena *a)
 {
-	if (state == TUNE_UNRECORDED)
-		return json_null();
-	return json_string(tune_state_name(state));
-}
-
-static json_t *basis_json(uint64_t basis)
-{
-	return json_sprintf("%016llx", (unsigned long long)basis);
-}
-
-static json_t *sheet_json(const struct tune_record *record)
-{
-	const struct tune_sheet *sheet = &record->sheet;
-	json_t *o = json_object();
-	const struct {
-		const char *key;
-		json_t *value;
-	} fields[] = {
-		{"id", json_string_or_null(sheet->id)},
-		{"state", state_json(record->state)},
-		{"device", json_string_or_null(sheet->device)},
-		{"port_group", json_string_or_null(sheet->port_group)},
-		{"ports", tune_texts_json(sheet->ports, sheet->n_ports)},
-		{"rest", tune_texts_json(sheet->rest, sheet->n_rest)},
-		{"priority", priority_json(sheet->priority)},
-		{"diagnosis", json_string_or_null(sheet->diagnosis)},
-		{"advice", json_string(tune_advice_name(sheet->advice))},
-		{"blocked_by", json_string_or_null(sheet->blocked_by)},
-		{"summary", json_string_or_null(sheet->summary)},
-		{"world", json_string_or_null(sheet->world)},
-		{"world_differences", tune_texts_json(sheet->differences, sheet->n_differences)},
-		{"platform", platform_json(record)},
-		{"changes", changes_json(sheet)},
-		{"affected", affected_json(sheet)},
-		{"disruption", json_string(tune_disruption_name(sheet->disruption))},
-		{"job_boundary", json_boolean(sheet->job_boundary)},
-		{"made", json_time(sheet->made_ns)},
-		{"expires", json_time(sheet->expires_ns)},
-		{"from", json_time(sheet->from_ns)},
-		{"to", json_time(sheet->to_ns)},
-		{"evidence", tune_evidence_json_of(sheet)},
-		{"expected", expected_json(sheet)},
-		{"not_expected", json_string_or_null(sheet->not_expected)},
-		{"checks", checks_json(sheet)},
-		{"collect", tune_texts_json(sheet->collect, sheet->n_collect)},
-		{"next_steps", tune_texts_json(sheet->next_steps, sheet->n_next_steps)},
-		{"risk", json_string_or_null(sheet->risk)},
-		{"rollback_if", json_string_or_null(sheet->rollback_if)},
-		{"render", carried_json(record->vendor.apply)},
-		{"undo", carried_json(record->vendor.undo)},
-		{"render_notes", carried_json(record->vendor.notes)},
-		{"confidence_ratio", json_number_or_null(sheet->confidence_ratio)},
-		{"confidence_inputs",
-			tune_texts_json(sheet->confidence_inputs, sheet->n_confidence_inputs)},
-		{"coverage_ratio", json_number_or_null(sheet->coverage_ratio)},
-		{"buffer_cost_bytes", json_number_or_null(sheet->buffer_cost_bytes)},
-		{"basis", basis_json(sheet->basis)},
-	};
-	for (size_t i = 0; i < rw_countof(fields); i++)
-		json_object_set_new(o, fields[i].key, fields[i].value);
-	return o;
-}
-
-static int sheet_in(const json_t *object, struct tune_record *record)
-{
-	struct arena *a = record->arena;
-	struct tune_sheet *sheet = &record->sheet;
-	snprintf(sheet->id, sizeof(sheet->id), "%s", doc_word(object, "id"));
-	sheet->device = text_in(object, "device", a);
-	sheet->port_group = text_in(object, "port_group", a);
-	sheet->n_ports = texts_in(object, "ports", a, &sheet->ports);
-	sheet->n_rest = texts_in(object, "rest", a, &sheet->rest);
-	sheet->priority = priority_in(object);
-	sheet->diagnosis = text_in(object, "diagnosis", a);
-	sheet->advice = (enum tune_advice)word_in(
-		object, "advice", advice_name, ADVICE_BLOCKED + 1, ADVICE_WATCH);
-	sheet->blocked_by = text_in(object, "blocked_by", a);
-	sheet->summary = text_in(object, "summary", a);
-	sheet->world = text_in(object, "world", a);
-	sheet->n_differences = texts_in(object, "world_differences", a, &sheet->differences);
-	platform_in(object, record);
-	affected_in(object, a, sheet);
-	sheet->disruption = (enum tune_disruption)word_in(
-		object, "disruption", disruption_name, DISRUPTION_UNKNOWN + 1, DISRUPTION_UNKNOWN);
-	sheet->job_boundary = json_is_true(tune_json_part(object, "job_boundary"));
-	evidence_in(object, a, sheet);
-	expected_in(object, a, sheet);
-	sheet->not_expected = text_in(object, "not_expected", a);
-	checks_in(object, a, sheet);
-	sheet->n_collect = texts_in(object, "collect", a, &sheet->collect);
-	sheet->n_next_steps = texts_in(object, "next_steps", a, &sheet->next_steps);
-	sheet->risk = text_in(object, "risk", a);
-	sheet->rollback_if = text_in(object, "rollback_if", a);
-	record->vendor.apply = carried_in(object, "render");
-	record->vendor.undo = carried_in(object, "undo");
-	record->vendor.notes = carried_in(object, "render_notes");
-	sheet->confidence_ratio = doc_number(object, "confidence_ratio");
-	sheet->n_confidence_inputs =
-		texts_in(object, "confidence_inputs", a, &sheet->confidence_inputs);
-	sheet->coverage_ratio = doc_number(object, "coverage_ratio");
-	sheet->buffer_cost_bytes = doc_number(object, "buffer_cost_bytes");
-	sheet->basis = strtoull(doc_word(object, "basis"), NULL, 16);
-	return changes_in(object, a, sheet);
-}
-
-/* ---- "progress": what only rocewatch needs ------------------------------- */
-
-static json_t *rates_json(const struct tune_record *record)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < record->n_rates; i++) {
-		const struct tune_rate *r = &record->rates[i];
-		json_array_append_new(array,
-			json_pack("{s:s, s:f, s:f, s:I}", "job", r->job, "mean", r->mean, "se",
-				r->se, "n", (json_int_t)r->n));
+	struct tune_progress *ret = arena_new_of(a, struct tune_progress);
+	*ret = (struct tune_progress){.made_ns = record->sheet.made_ns,
+		.expires_ns = record->sheet.expires_ns,
+		.from_ns = record->sheet.from_ns,
+		.to_ns = record->sheet.to_ns,
+		.updated_ns = record->updated_ns,
+		.accepted_ns = record->accepted_ns,
+		.rejected_ns = record->rejected_ns,
+		.applied_ns = record->applied_ns,
+		.verified_ns = record->verified_ns,
+		.looked_ns = record->watched_ns,
+		.rates = record->rates,
+		.n_rates = record->n_rates};
+	if (record->roll_back_open) {
+		ret->rollback = arena_new_of(a, struct roll_back_open);
+		ret->rollback->why = record->roll_back_why;
 	}
-	return array;
+	return ret;
 }
 
-static void tune_json_rates_in(const json_t *progress, struct tune_record *record)
+static void paper_of(const struct tune_record *record, struct arena *a, struct tune_paper *ret)
 {
-	const json_t *array = tune_json_part(progress, "rates"), *o;
-	size_t i;
-	if (!json_is_array(array))
-		return;
-	record->rates = arena_array(record->arena, struct tune_rate, json_array_size(array) + 1);
-	json_array_foreach (array, i, o)
-		record->rates[record->n_rates++] =
-			(struct tune_rate){.job = str_or(text_in(o, "job", record->arena), ""),
-				.mean = doc_number(o, "mean"),
-				.se = doc_number(o, "se"),
-				.n = count_in(o, "n")};
-}
-
-static json_t *tune_progress_json(const struct tune_record *record)
-{
-	const struct tune_sheet *sheet = &record->sheet;
-	json_t *o = json_pack("{s:I, s:I, s:I, s:I}", "made_ns", (json_int_t)sheet->made_ns,
-		"expires_ns", (json_int_t)sheet->expires_ns, "from_ns", (json_int_t)sheet->from_ns,
-		"to_ns", (json_int_t)sheet->to_ns);
-	const struct {
-		const char *key;
-		int64_t t_ns;
-	} times[] = {
-		{"updated_ns", record->updated_ns},
-		{"accepted_ns", record->accepted_ns},
-		{"rejected_ns", record->rejected_ns},
-		{"applied_ns", record->applied_ns},
-		{"verified_ns", record->verified_ns},
-		{"looked_ns", record->watched_ns},
-	};
-	for (size_t i = 0; i < rw_countof(times); i++)
-		if (times[i].t_ns)
-			json_object_set_new(o, times[i].key, json_integer(times[i].t_ns));
-	if (record->rates)
-		json_object_set_new(o, "rates", rates_json(record));
-	if (record->roll_back_open)
-		json_object_set_new(
-			o, "rollback", json_pack("{s:s}", "why", record->roll_back_why));
-	return o;
-}
-
-static int progress_in(const json_t *object, struct tune_record *record)
-{
-	const json_t *progress = tune_json_part(object, "progress");
-	struct tune_sheet *sheet = &record->sheet;
-	if (!json_is_object(progress))
-		return -EINVAL;
-	sheet->made_ns = integer_in(progress, "made_ns");
-	sheet->expires_ns = integer_in(progress, "expires_ns");
-	sheet->from_ns = integer_in(progress, "from_ns");
-	sheet->to_ns = integer_in(progress, "to_ns");
-	record->updated_ns = integer_in(progress, "updated_ns");
-	record->accepted_ns = integer_in(progress, "accepted_ns");
-	record->rejected_ns = integer_in(progress, "rejected_ns");
-	record->applied_ns = integer_in(progress, "applied_ns");
-	record->verified_ns = integer_in(progress, "verified_ns");
-	record->watched_ns = integer_in(progress, "looked_ns");
-	tune_json_rates_in(progress, record);
-	const json_t *roll_back = tune_json_part(progress, "rollback");
-	record->roll_back_open = json_is_object(roll_back);
-	if (record->roll_back_open && !record->roll_back_why)
-		record->roll_back_why = str_or(text_in(roll_back, "why", record->arena), "");
-	return 0;
-}
-
-/* ---- the life ------------------------------------------------------------ */
-
-static json_t *history_json(const struct tune_record *record)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < record->n_history; i++) {
-		const struct tune_event *e = &record->history[i];
-		json_array_append_new(array,
-			json_pack("{s:o, s:o, s:o, s:o}", "time", json_time(e->t_ns), "event",
-				json_string_or_null(e->event), "who", json_string_or_null(e->who),
-				"text", json_string_or_null(e->text)));
+	*ret = (struct tune_paper){.r = *record,
+		.is_accepted = record->accepted_ns != 0,
+		.is_rejected = record->rejected_ns != 0,
+		.is_applied = record->applied_ns != 0,
+		.is_verified = record->verified_ns != 0};
+	if (!record->n_history)
+		ret->r.history = NULL;
+	if (record->roll_back_ns) {
+		ret->rollback_due = arena_new_of(a, struct tune_due);
+		*ret->rollback_due = (struct tune_due){record->roll_back_ns, record->roll_back_why};
 	}
-	return array;
-}
-
-static void history_in(const json_t *object, struct tune_record *record)
-{
-	struct arena *a = record->arena;
-	const json_t *array = tune_json_part(object, "history"), *o;
-	size_t i;
-	if (!json_is_array(array))
-		return;
-	record->history = arena_array(a, struct tune_event, TUNE_HISTORY_MAX);
-	json_array_foreach (array, i, o)
-		if (record->n_history < TUNE_HISTORY_MAX)
-			record->history[record->n_history++] =
-				(struct tune_event){.t_ns = time_in(o, "time"),
-					.event = str_or(text_in(o, "event", a), ""),
-					.who = str_or(text_in(o, "who", a), ""),
-					.text = str_or(text_in(o, "text", a), "")};
-}
-
-/* "accepted" and "accepted_by", once it happened. */
-static void stamp_json(json_t *object, const char *key, int64_t t_ns, const char *by)
-{
-	char key_by[32];
-	if (!t_ns)
-		return;
-	snprintf(key_by, sizeof(key_by), "%s_by", key);
-	json_object_set_new(object, key, json_time(t_ns));
-	json_object_set_new(object, key_by, json_string_or_null(by));
-}
-
-static void life_json(const struct tune_record *record, json_t *o)
-{
-	if (record->n_history)
-		json_object_set_new(o, "history", history_json(record));
-	stamp_json(o, "accepted", record->accepted_ns, record->accepted_by);
-	if (record->rejected_why)
-		json_object_set_new(o, "rejected_why", json_string_or_null(record->rejected_why));
-	stamp_json(o, "rejected", record->rejected_ns, record->rejected_by);
-	stamp_json(o, "applied", record->applied_ns, record->applied_by);
-	if (record->roll_back_ns)
-		json_object_set_new(o, "rollback_due",
-			json_pack("{s:o, s:o}", "time", json_time(record->roll_back_ns), "why",
-				json_string_or_null(record->roll_back_why)));
 	if (record->verified) {
-		const char *verdict = verify_verdict_name(record->verified->result.verdict);
-		json_object_set_new(o, "verdict", json_string(verdict));
-		json_object_set_new(o, "verification", tune_verified_json(record->verified));
+		ret->verification = arena_new_of(a, struct verification);
+		verification_of(record->verified, a, ret->verification);
+		ret->verdict = verify_verdict_name(record->verified->result.verdict);
 	}
-	stamp_json(o, "verified", record->verified_ns, record->verified_by);
-}
-
-static void life_in(const json_t *object, struct tune_record *record)
-{
-	struct arena *a = record->arena;
-	const json_t *roll_back = tune_json_part(object, "rollback_due");
-	if (tune_state_parse(json_string_value(tune_json_part(object, "state")), &record->state) !=
-		0)
-		record->state = TUNE_UNRECORDED;
-	history_in(object, record);
-	record->accepted_by = text_in(object, "accepted_by", a);
-	record->rejected_why = text_in(object, "rejected_why", a);
-	record->rejected_by = text_in(object, "rejected_by", a);
-	record->applied_by = text_in(object, "applied_by", a);
-	record->verified_by = text_in(object, "verified_by", a);
-	record->roll_back_ns = time_in(roll_back, "time");
-	record->roll_back_why = text_in(roll_back, "why", a);
-	record->verified = tune_verified_parse(tune_json_part(object, "verification"), a);
 }
 
 json_t *tune_record_json(const struct tune_record *record, enum tune_document which)
 {
-	json_t *o = sheet_json(record);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct tune_paper paper;
+	paper_of(record, a, &paper);
 	if (which == TUNE_DOCUMENT_WHOLE)
-		json_object_set_new(o, "progress", tune_progress_json(record));
-	life_json(record, o);
-	return o;
+		paper.progress = progress_of(record, a);
+	return shape_json(&tune_paper_shape, &paper);
+}
+
+/* ---- documents of somebody else ------------------------------------------ */
+
+/* Words of another version: what is safest. False: a threshold that is not known. */
+static bool words_are_known(struct tune_sheet *sheet)
+{
+	if (sheet->advice > ADVICE_BLOCKED)
+		sheet->advice = ADVICE_WATCH;
+	if (sheet->disruption > DISRUPTION_UNKNOWN)
+		sheet->disruption = DISRUPTION_UNKNOWN;
+	for (size_t i = 0; i < sheet->n_evidence; i++)
+		if (sheet->evidence[i].quality > QUALITY_UNKNOWN)
+			sheet->evidence[i].quality = QUALITY_UNKNOWN;
+	for (size_t i = 0; i < sheet->n_changes; i++)
+		if (sheet->changes[i].knob >= TUNE_KNOBS)
+			return false;
+	return true;
+}
+
+/* The ledger adds to it. */
+static void history_with_room(struct tune_record *record)
+{
+	struct tune_event *history = record->history;
+	if (!history)
+		return;
+	if (record->n_history > TUNE_HISTORY_MAX)
+		record->n_history = TUNE_HISTORY_MAX;
+	record->history = arena_array(record->arena, struct tune_event, TUNE_HISTORY_MAX);
+	memcpy(record->history, history, record->n_history * sizeof(*history));
+}
+
+static void progress_into(const struct tune_progress *progress, struct tune_record *record)
+{
+	record->sheet.made_ns = progress->made_ns;
+	record->sheet.expires_ns = progress->expires_ns;
+	record->sheet.from_ns = progress->from_ns;
+	record->sheet.to_ns = progress->to_ns;
+	record->updated_ns = progress->updated_ns;
+	record->accepted_ns = progress->accepted_ns;
+	record->rejected_ns = progress->rejected_ns;
+	record->applied_ns = progress->applied_ns;
+	record->verified_ns = progress->verified_ns;
+	record->watched_ns = progress->looked_ns;
+	record->rates = progress->rates;
+	record->n_rates = progress->n_rates;
+	record->roll_back_open = progress->rollback != NULL;
+	if (record->roll_back_open && !record->roll_back_why)
+		record->roll_back_why = progress->rollback->why;
 }
 
 struct tune_record *tune_record_parse(const json_t *document)
@@ -611,11 +467,20 @@ struct tune_record *tune_record_parse(const json_t *document)
 	if (!json_is_object(document))
 		return NULL;
 	rw_cleanup(tune_record_freep) struct tune_record *record = tune_record_new();
-	if (sheet_in(document, record) != 0)
+	struct tune_paper paper = {.r = *record};
+	shape_read(&tune_paper_shape, document, record->arena, &paper);
+	*record = paper.r;
+	record->vendor = (struct tune_vendor_texts){json_deep_copy(paper.r.vendor.apply),
+		json_deep_copy(paper.r.vendor.undo), json_deep_copy(paper.r.vendor.notes)};
+	if (!words_are_known(&record->sheet) || !paper.progress)
 		return NULL;
-	life_in(document, record);
-	if (progress_in(document, record) != 0)
-		return NULL;
+	if (paper.rollback_due) {
+		record->roll_back_ns = paper.rollback_due->t_ns;
+		record->roll_back_why = paper.rollback_due->why;
+	}
+	record->verified = verified_of(paper.verification, record->arena);
+	history_with_room(record);
+	progress_into(paper.progress, record);
 	return rw_take(record);
 }
 
@@ -633,108 +498,4 @@ struct tune_record *tune_record_copy(const struct tune_record *record)
 	struct tune_record *copy = tune_record_parse(document);
 	json_decref(document);
 	return copy;
-}
-
-/* ---- verification -------------------------------------------------------- */
-
-static json_t *effects_json(const struct verify_result *result)
-{
-	json_t *array = json_array();
-	for (size_t i = 0; i < VERIFY_EFFECTS; i++) {
-		const struct verify_effect *e = &result->effects[i];
-		if (!e->metric) /* a document without this row was read */
-			continue;
-		json_array_append_new(array,
-			json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "metric", e->metric,
-				"unit", e->unit, "before", json_number_or_null(e->before), "after",
-				json_number_or_null(e->after), "delta",
-				json_number_or_null(e->delta), "low", json_number_or_null(e->low),
-				"high", json_number_or_null(e->high), "told", e->judgement));
-	}
-	return array;
-}
-
-static void effects_in(const json_t *object, struct arena *a, struct verify_result *result)
-{
-	const json_t *array = tune_json_part(object, "effects"), *o;
-	size_t i;
-	json_array_foreach (array, i, o) {
-		if (i >= VERIFY_EFFECTS)
-			break;
-		result->effects[i] =
-			(struct verify_effect){.metric = str_or(text_in(o, "metric", a), ""),
-				.unit = str_or(text_in(o, "unit", a), ""),
-				.before = doc_number(o, "before"),
-				.after = doc_number(o, "after"),
-				.delta = doc_number(o, "delta"),
-				.low = doc_number(o, "low"),
-				.high = doc_number(o, "high"),
-				.judgement = str_or(text_in(o, "told", a), "")};
-	}
-}
-
-static json_t *side_json(int64_t from_ns, int64_t to_ns, size_t windows, double drops)
-{
-	return json_pack("{s:o, s:o, s:I, s:o}", "from", json_time(from_ns), "to", json_time(to_ns),
-		"windows", (json_int_t)windows, "drops", json_number_or_null(drops));
-}
-
-static const char *pause_quality(bool bound)
-{
-	if (bound)
-		return "bound from frames";
-	return "measured";
-}
-
-json_t *tune_verified_json(const struct tune_verified *verified)
-{
-	const struct verify_result *r = &verified->result;
-	return json_pack(
-		"{s:s, s:s, s:o, s:s, s:f, s:o, s:o, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:I, s:s}",
-		"id", verified->id, "verdict", verify_verdict_name(r->verdict), "why",
-		json_string_or_null(r->why), "match", verify_match_name(verified->match),
-		"window_s", (double)verified->window_ns / (double)NS_PER_S, "before",
-		side_json(verified->before_from_ns, verified->before_to_ns, r->n_before,
-			r->drops_before),
-		"after",
-		side_json(
-			verified->after_from_ns, verified->after_to_ns, r->n_after, r->drops_after),
-		"left_out", "disturbed", (json_int_t)r->n_spoiled, "idle", (json_int_t)r->n_idle,
-		"unmatched", (json_int_t)r->n_unmatched, "effects", effects_json(r), "ports_worse",
-		tune_texts_json(verified->worse, verified->n_worse), "ports_better",
-		tune_texts_json(verified->better, verified->n_better), "ports_tested",
-		(json_int_t)r->n_ports_tested, "pause_quality", pause_quality(r->pause_bound));
-}
-
-const struct tune_verified *tune_verified_parse(const json_t *document, struct arena *a)
-{
-	const json_t *before = tune_json_part(document, "before"),
-		     *after = tune_json_part(document, "after"),
-		     *left_out = tune_json_part(document, "left_out");
-	struct tune_verified v = {.id = str_or(text_in(document, "id", a), "")};
-	if (verify_verdict_parse(doc_word(document, "verdict"), &v.result.verdict) != 0)
-		return NULL;
-	if (verify_match_parse(doc_word(document, "match"), &v.match) != 0)
-		v.match = VERIFY_JOB;
-	v.window_ns = (int64_t)llround(doc_number(document, "window_s") * (double)NS_PER_S);
-	v.before_from_ns = time_in(before, "from");
-	v.before_to_ns = time_in(before, "to");
-	v.after_from_ns = time_in(after, "from");
-	v.after_to_ns = time_in(after, "to");
-	v.n_worse = texts_in(document, "ports_worse", a, &v.worse);
-	v.n_better = texts_in(document, "ports_better", a, &v.better);
-	v.result.why = str_or(text_in(document, "why", a), "");
-	v.result.n_before = count_in(before, "windows");
-	v.result.n_after = count_in(after, "windows");
-	v.result.drops_before = doc_number(before, "drops");
-	v.result.drops_after = doc_number(after, "drops");
-	v.result.n_spoiled = count_in(left_out, "disturbed");
-	v.result.n_idle = count_in(left_out, "idle");
-	v.result.n_unmatched = count_in(left_out, "unmatched");
-	v.result.n_ports_tested = count_in(document, "ports_tested");
-	v.result.pause_bound = str_eq(doc_word(document, "pause_quality"), pause_quality(true));
-	effects_in(document, a, &v.result);
-	struct tune_verified *ret = arena_new_of(a, struct tune_verified);
-	*ret = v;
-	return ret;
 }

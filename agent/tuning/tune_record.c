@@ -12,7 +12,7 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-static const char *const state_names[TUNE_STATES] = {
+const char *const tune_state_names[TUNE_STATES] = {
 	[TUNE_PROPOSED] = "proposed",
 	[TUNE_ACCEPTED] = "accepted",
 	[TUNE_REJECTED] = "rejected",
@@ -25,14 +25,14 @@ static const char *const state_names[TUNE_STATES] = {
 const char *tune_state_name(enum tune_state state)
 {
 	if ((unsigned)state < TUNE_STATES)
-		return state_names[state];
+		return tune_state_names[state];
 	return "unknown";
 }
 
 int tune_state_parse(const char *word, enum tune_state *ret)
 {
 	for (int i = 0; i < TUNE_STATES; i++) {
-		if (str_eq(state_names[i], word)) {
+		if (str_eq(tune_state_names[i], word)) {
 			*ret = (enum tune_state)i;
 			return 0;
 		}

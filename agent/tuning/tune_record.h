@@ -29,6 +29,7 @@ enum tune_state {
 	TUNE_STATES,
 	TUNE_UNRECORDED = TUNE_STATES /* a sheet that no ledger holds */
 };
+extern const char *const tune_state_names[TUNE_STATES];
 const char *tune_state_name(enum tune_state state); /* "proposed" ... "unknown" */
 int tune_state_parse(const char *word, enum tune_state *ret); /* 0 or -EINVAL */
 
@@ -60,12 +61,15 @@ struct tune_vendor_texts {
 	json_t *apply, *undo, *notes; /* owned by whoever owns the record */
 };
 
+struct tune_said { /* what a switch says it is; NULL: it does not say */
+	const char *name, *version, *syntax;
+};
+
 struct tune_record {
 	struct arena
 		*arena; /* owns all that is below when the record came from tune_record_new() */
 	struct tune_sheet sheet;
-	bool platform_known;
-	const char *platform, *version, *syntax; /* of the canary; NULL unknown */
+	struct tune_said *platform; /* the canary; NULL unknown */
 	struct tune_vendor_texts vendor;
 
 	enum tune_state state;

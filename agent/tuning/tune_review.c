@@ -883,8 +883,8 @@ static void render_into(const struct client *client, const struct profiles *prof
 	record->vendor.notes = notes;
 }
 
-static void platform_into(
-	const struct client *client, const struct tune_history *history, struct tune_record *record)
+static void platform_into(const struct client *client, const struct tune_history *history,
+	struct arena *a, struct tune_record *record)
 {
 	const struct fabric_device *device = NULL;
 	if (record->sheet.device)
@@ -892,11 +892,11 @@ static void platform_into(
 	if (!device || !history->platforms)
 		return;
 	const struct tune_platform *platform = &history->platforms[device->index];
-	record->platform_known = true;
-	record->platform = platform->name;
-	record->version = platform->version;
+	record->platform = arena_new_of(a, struct tune_said);
+	record->platform->name = platform->name;
+	record->platform->version = platform->version;
 	if (platform->profile)
-		record->syntax = platform->profile->syntax;
+		record->platform->syntax = platform->profile->syntax;
 }
 
 static struct tune_record *record_of(const struct client *client, const struct profiles *profiles,
@@ -907,7 +907,7 @@ static struct tune_record *record_of(const struct client *client, const struct p
 	const struct tune_record *kept = tune_ledger_find(ledger, sheet->id);
 	if (kept)
 		borrowed.state = kept->state;
-	platform_into(client, history, &borrowed);
+	platform_into(client, history, a, &borrowed);
 	render_into(client, profiles, history, a, &borrowed);
 	struct tune_record *record = tune_record_copy(&borrowed);
 	json_decref(borrowed.vendor.apply);

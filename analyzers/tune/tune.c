@@ -19,11 +19,13 @@
 #define ROUNDED 0.05 /* of a value: platforms round the same need differently */
 #define SURE_LEAST 0.2 /* confidence of a change; below it is something to watch */
 
+const char *const tune_advice_names[ADVICE_BLOCKED + 1] = {
+	"change", "fix_first", "watch", "none", "blocked"};
+
 const char *tune_advice_name(enum tune_advice advice)
 {
-	static const char *const names[] = {"change", "fix_first", "watch", "none", "blocked"};
-	if ((size_t)advice < rw_countof(names))
-		return names[advice];
+	if ((size_t)advice < rw_countof(tune_advice_names))
+		return tune_advice_names[advice];
 	return "?";
 }
 

@@ -38,6 +38,7 @@ struct tune_evidence;
 
 enum tune_advice { ADVICE_CHANGE, ADVICE_FIX_FIRST, ADVICE_WATCH, ADVICE_NONE, ADVICE_BLOCKED };
 /* "change" "fix_first" "watch" "none" "blocked" */
+extern const char *const tune_advice_names[ADVICE_BLOCKED + 1];
 const char *tune_advice_name(enum tune_advice advice);
 
 /* What is known of the platform of one device; see profile_tune.h. NULL profile: not known what it

@@ -25,9 +25,9 @@
 #define PAUSE_FALL 0.2 /* of what there was: a fall that matters */
 #define J_PAUSE 0.5
 
-static const char *const match_names[] = {
+const char *const verify_match_names[VERIFY_NONE + 1] = {
 	[VERIFY_JOB] = "job", [VERIFY_LOAD] = "load", [VERIFY_NONE] = "none"};
-static const char *const verdict_names[] = {[VERIFY_KEEP] = "keep",
+const char *const verify_verdict_names[VERIFY_INCONCLUSIVE + 1] = {[VERIFY_KEEP] = "keep",
 	[VERIFY_ROLL_BACK] = "roll_back",
 	[VERIFY_INCONCLUSIVE] = "inconclusive"};
 static const char *const effect_names[][2] = {
@@ -42,8 +42,8 @@ static const char *const effect_names[][2] = {
 
 int verify_match_parse(const char *word, enum verify_match *ret)
 {
-	for (size_t k = 0; k < rw_countof(match_names); k++) {
-		if (str_eq(word, match_names[k])) {
+	for (size_t k = 0; k < rw_countof(verify_match_names); k++) {
+		if (str_eq(word, verify_match_names[k])) {
 			*ret = (enum verify_match)k;
 			return 0;
 		}
@@ -53,8 +53,8 @@ int verify_match_parse(const char *word, enum verify_match *ret)
 
 int verify_verdict_parse(const char *word, enum verify_verdict *ret)
 {
-	for (size_t i = 0; i < rw_countof(verdict_names); i++) {
-		if (str_eq(word, verdict_names[i])) {
+	for (size_t i = 0; i < rw_countof(verify_verdict_names); i++) {
+		if (str_eq(word, verify_verdict_names[i])) {
 			*ret = (enum verify_verdict)i;
 			return 0;
 		}
@@ -64,11 +64,11 @@ int verify_verdict_parse(const char *word, enum verify_verdict *ret)
 
 const char *verify_match_name(enum verify_match match)
 {
-	return match_names[match];
+	return verify_match_names[match];
 }
 const char *verify_verdict_name(enum verify_verdict verdict)
 {
-	return verdict_names[verdict];
+	return verify_verdict_names[verdict];
 }
 
 /* ---- which windows ------------------------------------------------------- */

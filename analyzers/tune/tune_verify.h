@@ -58,6 +58,7 @@ struct verify_window {
 };
 
 enum verify_match { VERIFY_JOB, VERIFY_LOAD, VERIFY_NONE };
+extern const char *const verify_match_names[VERIFY_NONE + 1];
 int verify_match_parse(const char *word, enum verify_match *ret); /* "job" "load" "none"; -EINVAL */
 const char *verify_match_name(enum verify_match match);
 
@@ -69,6 +70,7 @@ struct verify_in {
 };
 
 enum verify_verdict { VERIFY_KEEP, VERIFY_ROLL_BACK, VERIFY_INCONCLUSIVE };
+extern const char *const verify_verdict_names[VERIFY_INCONCLUSIVE + 1];
 const char *verify_verdict_name(
 	enum verify_verdict verdict); /* "keep" "roll_back" "inconclusive" */
 int verify_verdict_parse(const char *word, enum verify_verdict *ret); /* 0 or -EINVAL */

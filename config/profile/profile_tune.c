@@ -9,22 +9,40 @@
 #include "base/str.h"
 #include "config/profile/profile_reader.h"
 
-static const struct {
-	const char *name, *unit;
-	enum tune_round safe;
-	bool bytes;
-} knobs[TUNE_KNOBS] = {
-	[KNOB_HEADROOM] = {"headroom", "bytes", TUNE_UP, true},
-	[KNOB_XOFF_LEVEL] = {"xoff_level", "bytes", TUNE_DOWN, true},
-	[KNOB_XON_LEVEL] = {"xon_level", "bytes", TUNE_DOWN, true},
-	[KNOB_XON_OFFSET] = {"xon_offset", "bytes", TUNE_UP, true},
-	[KNOB_ALPHA] = {"alpha", "ratio", TUNE_DOWN, false},
-	[KNOB_KMIN] = {"kmin", "bytes", TUNE_DOWN, true},
-	[KNOB_KMAX] = {"kmax", "bytes", TUNE_DOWN, true},
-	[KNOB_PMAX] = {"pmax", "ratio", TUNE_NEAREST, false},
-	[KNOB_WEIGHT] = {"weight", "-", TUNE_NEAREST, false},
+const char *const tune_knob_names[TUNE_KNOBS] = {
+	[KNOB_HEADROOM] = "headroom",
+	[KNOB_XOFF_LEVEL] = "xoff_level",
+	[KNOB_XON_LEVEL] = "xon_level",
+	[KNOB_XON_OFFSET] = "xon_offset",
+	[KNOB_ALPHA] = "alpha",
+	[KNOB_KMIN] = "kmin",
+	[KNOB_KMAX] = "kmax",
+	[KNOB_PMAX] = "pmax",
+	[KNOB_WEIGHT] = "weight",
 };
-static const char *const disruptions[] = {
+const char *const tune_knob_units[TUNE_KNOBS] = {
+	[KNOB_HEADROOM] = "bytes",
+	[KNOB_XOFF_LEVEL] = "bytes",
+	[KNOB_XON_LEVEL] = "bytes",
+	[KNOB_XON_OFFSET] = "bytes",
+	[KNOB_ALPHA] = "ratio",
+	[KNOB_KMIN] = "bytes",
+	[KNOB_KMAX] = "bytes",
+	[KNOB_PMAX] = "ratio",
+	[KNOB_WEIGHT] = "-",
+};
+static const enum tune_round knob_safe[TUNE_KNOBS] = {
+	[KNOB_HEADROOM] = TUNE_UP,
+	[KNOB_XOFF_LEVEL] = TUNE_DOWN,
+	[KNOB_XON_LEVEL] = TUNE_DOWN,
+	[KNOB_XON_OFFSET] = TUNE_UP,
+	[KNOB_ALPHA] = TUNE_DOWN,
+	[KNOB_KMIN] = TUNE_DOWN,
+	[KNOB_KMAX] = TUNE_DOWN,
+	[KNOB_PMAX] = TUNE_NEAREST,
+	[KNOB_WEIGHT] = TUNE_NEAREST,
+};
+const char *const tune_disruption_names[DISRUPTION_UNKNOWN + 1] = {
 	"hitless", "queue_flush", "port_flap", "daemon_reload", "reboot", "unknown"};
 static const char *const units[] = {
 	"bytes", "kbytes", "cells", "percent", "exponent", "fraction", "number"};
@@ -46,24 +64,24 @@ static const char *const whens[] = {"always", "cable", "no_cable"};
 const char *tune_knob_name(enum tune_knob knob)
 {
 	if ((unsigned)knob < TUNE_KNOBS)
-		return knobs[knob].name;
+		return tune_knob_names[knob];
 	return "?";
 }
 const char *tune_knob_unit(enum tune_knob knob)
 {
 	if ((unsigned)knob < TUNE_KNOBS)
-		return knobs[knob].unit;
+		return tune_knob_units[knob];
 	return "?";
 }
 enum tune_round tune_knob_safe(enum tune_knob knob)
 {
-	return knobs[knob].safe;
+	return knob_safe[knob];
 }
 
 int tune_knob_parse(const char *word, enum tune_knob *ret)
 {
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
-		if (str_eq(word, knobs[k].name)) {
+		if (str_eq(word, tune_knob_names[k])) {
 			*ret = (enum tune_knob)k;
 			return 0;
 		}
@@ -72,9 +90,14 @@ int tune_knob_parse(const char *word, enum tune_knob *ret)
 
 const char *tune_disruption_name(enum tune_disruption disruption)
 {
-	if ((size_t)disruption < rw_countof(disruptions))
-		return disruptions[disruption];
+	if ((size_t)disruption < rw_countof(tune_disruption_names))
+		return tune_disruption_names[disruption];
 	return "?";
+}
+
+static bool knob_in_bytes(enum tune_knob knob)
+{
+	return str_eq(tune_knob_units[knob], "bytes");
 }
 
 /* ---- arithmetic ---------------------------------------------------------- */
@@ -106,7 +129,7 @@ static double profile_tune_scale(const struct tune_knob_rule *rule, enum tune_kn
 			return 1 / cell_bytes;
 		return NAN;
 	case TUNE_PERCENT:
-		if (!knobs[knob].bytes)
+		if (!knob_in_bytes(knob))
 			return 100;
 		if (limit_bytes > 0)
 			return 100 / limit_bytes;
@@ -144,7 +167,7 @@ double tune_knob_write(const struct tune_knob_rule *rule, enum tune_knob knob, d
 		if (rule->unit == TUNE_FRACTION)
 			written = exp2(written);
 	} else {
-		const bool in_cells = rule->by_cell && knobs[knob].bytes;
+		const bool in_cells = rule->by_cell && knob_in_bytes(knob);
 		if (in_cells && rule->unit == TUNE_BYTES && cell_bytes > 0 && step <= 1)
 			step = cell_bytes;
 		written = profile_tune_rounded(written / step, how) * step;
@@ -180,7 +203,7 @@ double tune_knob_programmed(
 		cell = cell_bytes;
 	else if (asic && asic->cell_bytes > 0)
 		cell = asic->cell_bytes;
-	if (!knobs[knob].bytes || isnan(cell))
+	if (!knob_in_bytes(knob) || isnan(cell))
 		return NAN;
 	if ((knob == KNOB_KMIN || knob == KNOB_KMAX) && asic && asic->ecn_cells > 1)
 		cell *= asic->ecn_cells;
@@ -262,8 +285,9 @@ static void knob_read(
 		.min = profile_tune_decimal(reader, node, "min", -INFINITY),
 		.max = profile_tune_decimal(reader, node, "max", INFINITY),
 		.by_cell = reader_bool(reader, node, "by_cell"),
-		.disruption = (enum tune_disruption)word_at(reader, node, "disruption", disruptions,
-			rw_countof(disruptions), DISRUPTION_UNKNOWN,
+		.disruption = (enum tune_disruption)word_at(reader, node, "disruption",
+			tune_disruption_names, rw_countof(tune_disruption_names),
+			DISRUPTION_UNKNOWN,
 			"one of hitless queue_flush port_flap daemon_reload reboot unknown"),
 		.evidence = reader_copy(reader, node, "evidence", true),
 	};
@@ -371,7 +395,7 @@ static bool is_word(const char *text, size_t n, const char *word)
 static bool word_known(const char *text, size_t n, const struct tune_name *names, size_t n_names)
 {
 	for (size_t i = 0; i < TUNE_KNOBS; i++)
-		if (is_word(text, n, knobs[i].name))
+		if (is_word(text, n, tune_knob_names[i]))
 			return true;
 	for (size_t i = 0; i < rw_countof(words); i++)
 		if (is_word(text, n, words[i]))

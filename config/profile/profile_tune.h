@@ -106,6 +106,8 @@ enum tune_knob {
 	KNOB_WEIGHT,
 	TUNE_KNOBS
 };
+extern const char *const tune_knob_names[TUNE_KNOBS];
+extern const char *const tune_knob_units[TUNE_KNOBS];
 const char *tune_knob_name(enum tune_knob knob); /* "kmin" */
 /* of values in the program: "bytes", "ratio" (alpha, pmax), "-" (weight) */
 const char *tune_knob_unit(enum tune_knob knob);
@@ -119,6 +121,7 @@ enum tune_disruption {
 	DISRUPTION_REBOOT,
 	DISRUPTION_UNKNOWN
 };
+extern const char *const tune_disruption_names[DISRUPTION_UNKNOWN + 1];
 const char *tune_disruption_name(enum tune_disruption disruption);
 
 enum tune_unit {

@@ -11,7 +11,7 @@ static const char *const verdict_names[] = {
 	[FINDING_IDLE] = "idle",
 	[FINDING_UNKNOWN] = "unknown",
 };
-static const char *const quality_names[] = {
+const char *const quality_names[QUALITY_UNKNOWN + 1] = {
 	[QUALITY_EXACT] = "exact",
 	[QUALITY_ESTIMATED] = "estimated",
 	[QUALITY_SUSPECT] = "suspect",

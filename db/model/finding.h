@@ -22,6 +22,7 @@ enum finding_verdict { FINDING_OVER, FINDING_UNDER, FINDING_IDLE, FINDING_UNKNOW
 const char *finding_verdict_name(enum finding_verdict verdict);
 
 enum quality { QUALITY_EXACT, QUALITY_ESTIMATED, QUALITY_SUSPECT, QUALITY_UNKNOWN };
+extern const char *const quality_names[QUALITY_UNKNOWN + 1];
 const char *quality_name(enum quality quality);
 
 struct evidence {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/document/shape.h"
@@ -331,11 +332,51 @@ static void test_check(void **state)
 	assert_string_equal(two.s, "Doubled: two fields are named name\n");
 }
 
+/* What was written is read back: the same document again, without borrowing from the first. */
+static void test_read(void **state)
+{
+	struct room *room = full_room();
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	room->tree = json_pack("[i]", 7);
+	json_t *first = shape_json(&room_shape, room);
+	struct room *again = shape_read_new(&room_shape, first, a);
+	rw_cleanup(freep) char *text = json_dumps(first, JSON_REAL_PRECISION(15));
+	json_decref(room->tree);
+	expect_json(shape_json(&room_shape, again), text);
+	json_decref(first);
+	assert_string_equal(again->lamps[1].name, "two");
+	assert_true(isnan(again->lamps[1].watts));
+	assert_null(shape_read_new(&room_shape, NULL, a));
+}
+
+/* Values of another kind are not known, and what is not said is not known. */
+static void test_read_unknown(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *strange = json_pack("{s:i, s:s, s:i, s:s, s:s, s:[i, s], s:i, s:s}", "note", 1,
+		"share", "x", "doors", -1, "light", "green", "built", "noon", "words", 1, "w",
+		"lamps", 5, "locked", "yes");
+	struct room room = {.inner = &room};
+	shape_read(&room_shape, strange, a, &room);
+	assert_string_equal(room.name, "");
+	assert_null(room.note);
+	assert_true(isnan(room.share));
+	assert_true(room.doors == COUNT_UNKNOWN && room.light == LIGHTS);
+	assert_true(room.built.ns == TIME_UNKNOWN.ns && room.locked == MAYBE_UNKNOWN);
+	assert_int_equal(room.n_words, 1);
+	assert_string_equal(room.words[0], "w");
+	assert_true(room.n_lamps == 0 && !room.spare && !room.values);
+	assert_true(room.inner == &room); /* no row tells it */
+	json_decref(strange);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_read_unknown),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_sides),
 		cmocka_unit_test(test_schema),

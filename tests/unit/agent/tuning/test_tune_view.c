@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/document/page.h"
-#include "agent/answers/tuning/tune_view.h"
+#include "agent/tuning/tune_view.h"
 
 #define WHY                                                                                        \
 	"marks before PFC fires: four bandwidth-delay products, at most half of the depth at "     \
