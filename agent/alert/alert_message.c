@@ -196,9 +196,9 @@ static char *message_first_name(const struct alert_context *context)
 	if (!context->labels)
 		return NULL;
 	json_t *labels = json_loads(context->labels, 0, NULL);
-	const char *name = doc_word(labels, "alertname");
+	const char *name = NULL;
 	char *copy = NULL;
-	if (*name)
+	if (labels && json_unpack(labels, "{s:s}", "alertname", &name) == 0)
 		copy = rw_strdup(name);
 	json_decref(labels);
 	return copy;

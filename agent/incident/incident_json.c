@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "db/model/entity.h"
+#include "db/store/store.h"
 #include "db/series/history.h"
 
 /* ---- struct to document: parts ------------------------------------------- */
@@ -716,4 +717,36 @@ int accused_read(struct history *history, int64_t from_ns, int64_t to_ns, const 
 		incident_record_free(list.v[k]);
 	free(list.v);
 	return r;
+}
+
+/* incident_store - writes what the ledger reports of an incident to the store. */
+
+void incident_store(void *store, const struct incident *incident, enum incident_state from)
+{
+	if (!store)
+		return;
+	rw_cleanup(freep) char *json = incident_json_text(incident);
+	store_incident(store,
+		&(struct store_incident){
+			.id = incident->id,
+			.cause = cause_name(incident->cause),
+			.severity = severity_name(incident->severity),
+			.state = incident_state_name(incident->state),
+			.device = incident->device,
+			.port = incident->port,
+			.group = incident->group,
+			.host = incident->host,
+			.summary = incident->summary,
+			.json = json,
+			.priority = incident->priority,
+			.opened_ns = incident->opened_ns,
+			.closed_ns = incident->closed_ns,
+			.updated_ns = incident->updated_ns,
+			.usd_per_hour = incident->usd_per_hour,
+			.usd_total = incident->usd_total,
+			.confidence = incident->confidence_ratio,
+			.acked_by = incident->acked_by,
+		});
+	if (incident->note)
+		store_event(store, incident->note_ns, "incident", incident->id, "", incident->note);
 }

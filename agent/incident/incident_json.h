@@ -48,4 +48,9 @@ struct accused { /* texts in the arena */
 int accused_read(struct history *history, int64_t from_ns, int64_t to_ns, const char *id,
 	struct arena *a, struct accused **ret, size_t *ret_n, struct err *e);
 
+/* incident_store - a ledger_fn (agent/incident/ledger.h): the incident that changed, and the event
+ * that says how, into the store. @store is a struct store, NULL keeps nothing. Any thread that may
+ * write to the store. */
+void incident_store(void *store, const struct incident *incident, enum incident_state from);
+
 #endif

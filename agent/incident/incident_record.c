@@ -307,16 +307,36 @@ void incident_record_impact(struct incident_record *record, const struct fabric 
 	record->i.n_losses = cost_losses(&record->cost, fabric, record->impact, &record->i.losses);
 }
 
+double incident_record_loss(const struct incident_record *record)
+{
+	double most = 0;
+	for (size_t k = 0; k < record->cost.n; k++) {
+		const struct cost_job *job = &record->cost.v[k];
+		if (job->fell)
+			most = fmax(most, (job->loss_ratio - job->error_ratio) * job->share_ratio);
+	}
+	return most;
+}
+
 /* ---- the same on other devices -------------------------------------------- */
+
+static bool record_same_or_none(const char *left, const char *right)
+{
+	if (!left || !right)
+		return left == right;
+	return strcmp(left, right) == 0;
+}
 
 static bool spread_listed(const struct incident *incident, size_t at)
 {
 	const struct incident_also *also = &incident->also[at];
 	if (also->cause != incident->cause || !also->device ||
-		str_eq(also->device, incident->device))
+		str_eq(also->device, incident->device) ||
+		!record_same_or_none(also->group, incident->group))
 		return true;
 	for (size_t k = 0; k < at; k++)
 		if (incident->also[k].cause == incident->cause &&
+			record_same_or_none(incident->also[k].group, also->group) &&
 			str_eq(incident->also[k].device, also->device))
 			return true;
 	return false;
@@ -324,7 +344,8 @@ static bool spread_listed(const struct incident *incident, size_t at)
 
 void incident_record_spread(struct incident_record *record)
 {
-	static const char word[] = " switches: ", many[] = "more than ";
+	static const char *const words[] = {" switches: ", " groups: "};
+	static const char many[] = "more than ";
 	struct incident *i = &record->i;
 	size_t n = 1;
 	for (size_t k = 0; k < i->n_also; k++)
@@ -334,15 +355,17 @@ void incident_record_spread(struct incident_record *record)
 	const char *own = i->summary;
 	if (strncmp(own, many, strlen(many)) == 0)
 		own += strlen(many);
-	const size_t digits = strspn(own, "0123456789");
-	if (digits > 0 && strncmp(own + digits, word, strlen(word)) == 0)
-		own += digits + strlen(word);
+	for (size_t k = 0; k < rw_countof(words); k++) {
+		const size_t digits = strspn(own, "0123456789");
+		if (digits > 0 && strncmp(own + digits, words[k], strlen(words[k])) == 0)
+			own += digits + strlen(words[k]);
+	}
 	rw_cleanup(str_done) struct str text = {0};
-	if (i->n_also >= ALSO_MAX) { /* the list is full */
+	if (i->n_also >= ALSO_MAX && !i->group) { /* the list is full */
 		str_add(&text, many);
 		n--;
 	}
-	str_addf(&text, "%zu%s%s", n, word, own);
+	str_addf(&text, "%zu%s%s", n, words[i->group != NULL], own);
 	incident_record_set(&i->summary, text.s);
 }
 
@@ -371,13 +394,6 @@ void incident_record_note(struct incident_record *record, int64_t t_ns, const ch
 	incident_record_set(&record->i.note, text);
 	record->i.note_ns = t_ns;
 	incident_record_line(record, t_ns, text);
-}
-
-static bool record_same_or_none(const char *left, const char *right)
-{
-	if (!left || !right)
-		return left == right;
-	return strcmp(left, right) == 0;
 }
 
 static bool record_lists(const struct incident *incident, const struct incident_also *other)

@@ -38,6 +38,9 @@ struct incident_record {
 	struct incident i; /* first member: see incident_record_of() */
 	uint32_t hold; /* of the newest OVER finding, >= 1 */
 	double strength; /* of the window the description comes from: value / warn */
+	double latest; /* strength of the newest OVER window, */
+	enum cause latest_cause; /* and what it said */
+	bool falls; /* the fault may have ended in that window */
 	enum cause candidate; /* another cause that was given lately, CAUSE_NONE */
 	double candidate_windows; /* in a row, whole ones */
 	bool described; /* .i says something */
@@ -53,6 +56,8 @@ struct incident_record {
 	 * and how many whole windows since then it spoke of others on the device only */
 	int64_t spoken_ns;
 	double unheard;
+	/* since when its counters come, and nothing of its device was spoken of; 0: not so */
+	int64_t alone_ns;
 	bool gone; /* closed because nobody judges its subject any more */
 	struct incident_mark place;
 
@@ -86,6 +91,9 @@ void incident_record_describe(struct incident_record *record, const struct findi
 /* incident_record_impact - which jobs and how many GPUs wait because of the subject, the money that
  * costs, and the share of the jobs' loss that it explains. */
 void incident_record_impact(struct incident_record *record, const struct fabric *fabric);
+/* incident_record_loss - share of wall time that a job loses by it, as it is measured, less the
+ * error; the largest of its jobs. 0: none. */
+double incident_record_loss(const struct incident_record *record);
 /* incident_record_note - add a line to the timeline. The first lines and the newest are kept. */
 void incident_record_note(struct incident_record *record, int64_t t_ns, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

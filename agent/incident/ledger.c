@@ -19,12 +19,12 @@
 #include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "analyzers/measure/job_limits.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "db/model/entity.h"
-#include "db/store/store.h"
 
 /* Of confidence: a larger difference means that evidence is missing which was there before. */
 #define LESS_SURE 0.1
@@ -33,6 +33,8 @@
  * is judged no more. Counters that are refreshed seldom are passed over in some windows. */
 #define UNHEARD_MORE 2.0
 #define UNHEARD_NS (2 * 60 * NS_PER_S)
+/* So it is when nothing of its device was spoken of, although its counters come. */
+#define UNHEARD_ALONE_NS (10 * 60 * NS_PER_S)
 #define CHANGES_TOLD 32 /* in one incident */
 
 struct ledger_slot {
@@ -367,6 +369,29 @@ static void ledger_set_candidate(struct incident_record *record, enum cause caus
 	record->candidate_windows = 0;
 }
 
+/* The windows that straddle the end of a fault are one whole window together. */
+static bool ledger_candidate_holds(const struct incident_record *record)
+{
+	return record->candidate_windows > 1 + WEIGHT_SHARE_ERROR;
+}
+
+/* Is it worse, and is what it says more than a window old? */
+static bool ledger_grows_worse(const struct incident_record *record, const struct finding *finding)
+{
+	if (finding->severity <= record->i.severity)
+		return false;
+	return record->i.cause == finding->cause || ledger_candidate_holds(record);
+}
+
+/* Windows overlap, and this one is weaker than the one before by more than half of what was new in
+ * it: the fault may have ended before its newest part. */
+static bool ledger_falls(const struct incident_record *record, const struct finding *finding)
+{
+	const double share = weight_share(finding);
+	return share < 1 - WEIGHT_SHARE_ERROR && record->latest_cause == finding->cause &&
+		strength_of(finding) < record->latest * (1 - share / 2);
+}
+
 /*
  * Should the incident now say what this finding says? The rule for another cause is in ledger.h.
  * Adds a note when the cause changes.
@@ -377,6 +402,8 @@ static bool ledger_judge_cause(struct incident_record *record, const struct find
 	const double known = record->i.confidence_ratio, given = finding->confidence_ratio;
 	const bool clearly_less = given < known - LESS_SURE;
 	const bool weaker = strength_of(finding) < record->strength;
+	/* "The network is silent" is true in the window after a repair, too. */
+	const bool by_silence = cause_has(finding->cause, CAUSE_IS_SYMPTOM);
 
 	/* 1. the same cause: the strongest window speaks */
 	if (record->i.cause == finding->cause) {
@@ -394,9 +421,12 @@ static bool ledger_judge_cause(struct incident_record *record, const struct find
 	const bool waits = given < known || (weaker && !(given > known + LESS_SURE));
 	if (waits && record->candidate_windows < record->hold - WEIGHT_SHARE_ERROR)
 		return false;
+	const bool published = record->i.state != INCIDENT_PENDING;
+	if ((waits || by_silence) && published && !ledger_candidate_holds(record))
+		return false;
 
 	/* 3. it is taken */
-	if (record->i.state != INCIDENT_PENDING)
+	if (published)
 		incident_record_note(record, finding->to_ns, "cause: %s, was %s",
 			cause_name(finding->cause), cause_name(record->i.cause));
 	record->i.cause = finding->cause;
@@ -553,7 +583,13 @@ static void ledger_count_raised(
 	record->i.windows++;
 	record->i.clear = 0;
 	record->quiet = 0;
-	weight_judged(&record->weight, finding, record->hold);
+	record->falls = ledger_falls(record, finding);
+	record->latest = strength_of(finding);
+	record->latest_cause = finding->cause;
+	struct finding counted = *finding;
+	if (record->falls)
+		counted.verdict = FINDING_UNDER;
+	weight_judged(&record->weight, &counted, record->hold);
 	record->i.updated_ns = finding->to_ns;
 
 	const bool speaks = ledger_judge_cause(record, finding);
@@ -588,6 +624,10 @@ static struct incident_record *ledger_returned(
 {
 	struct incident_record *old = slot->closed;
 	if (!old || old->i.cause != record->i.cause)
+		return NULL;
+	/* a setting that is set back has changed once more */
+	if (cause_info(old->i.cause)->family == CAUSE_FAMILY_SETTINGS &&
+		cause_has(old->i.cause, CAUSE_IS_CHANGE))
 		return NULL;
 	if (record->i.first_ns - old->i.closed_ns > LEDGER_REOPEN_NS)
 		return NULL;
@@ -644,7 +684,7 @@ static void ledger_take_raised(
 	struct incident_record *record = slot->record;
 	const enum cause cause_before = record->i.cause;
 	ledger_count_raised(ledger, record, finding);
-	const bool worse = finding->severity > record->i.severity;
+	const bool worse = ledger_grows_worse(record, finding);
 	if (worse) {
 		record->i.severity = finding->severity;
 		ledger_outgrow(ledger, record, finding->to_ns);
@@ -652,7 +692,7 @@ static void ledger_take_raised(
 
 	switch (record->i.state) {
 	case INCIDENT_PENDING:
-		if (weight_sum(&record->weight) >= record->hold &&
+		if (weight_sum(&record->weight) >= record->hold && !record->falls &&
 			stands_alone(ledger, record, finding))
 			ledger_begin_open(ledger, slot, finding);
 		return;
@@ -677,6 +717,18 @@ static void ledger_take_raised(
 }
 
 /* ---- a clear window ------------------------------------------------------ */
+
+/* What was a part of @ended shows so far what that has done: from now on it counts for itself. */
+static void ledger_weigh_anew(struct ledger *ledger, const struct incident_record *ended)
+{
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *part = ledger_active(ledger, k);
+		if (part->i.state != INCIDENT_PENDING || !str_eq(part->folded, ended->i.id))
+			continue;
+		weight_done(&part->weight);
+		part->folded[0] = '\0';
+	}
+}
 
 static void ledger_take_clear(
 	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
@@ -716,6 +768,7 @@ static void ledger_take_clear(
 	ledger_change(ledger, record, INCIDENT_CLOSED, finding->to_ns, note);
 	slot_end(ledger, slot);
 	slot->closed = record;
+	ledger_weigh_anew(ledger, record);
 }
 
 /* The analyzer spoke of the device, and of the slot's subject (NULL: none). */
@@ -729,6 +782,7 @@ static void ledger_heard(struct ledger *ledger, const struct finding *finding,
 	if (slot && slot->record) {
 		slot->record->spoken_ns = finding->to_ns;
 		slot->record->unheard = 0;
+		slot->record->alone_ns = 0;
 	}
 }
 
@@ -805,19 +859,31 @@ static bool ledger_judged_beside(
 		(int64_t)judged_ns >= to_ns;
 }
 
-void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, double share)
+void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, double share,
+	ledger_delivers_fn *delivers, const void *arg)
 {
 	const struct ledger_analyzer *a = ledger_analyzer_of(ledger, analyzer);
 	if (!a || a->n_active == 0)
 		return;
 	for (size_t k = ledger->n_active; k-- > 0;) {
 		struct incident_record *record = ledger_active(ledger, k);
-		if (record->spoken_ns >= to_ns || !str_eq(record->i.analyzer, analyzer) ||
-			!ledger_judged_beside(ledger, record, to_ns))
+		const struct incident *i = &record->i;
+		bool over;
+		if (record->spoken_ns >= to_ns || !str_eq(i->analyzer, analyzer))
 			continue;
-		record->unheard += share;
-		if (record->unheard >= record->hold + UNHEARD_MORE - WEIGHT_SHARE_ERROR &&
-			to_ns - record->spoken_ns >= UNHEARD_NS)
+		if (ledger_judged_beside(ledger, record, to_ns)) {
+			record->unheard += share;
+			over = record->unheard >=
+					record->hold + UNHEARD_MORE - WEIGHT_SHARE_ERROR &&
+				to_ns - record->spoken_ns >= UNHEARD_NS;
+		} else {
+			const bool comes = delivers && i->device &&
+				delivers(arg, analyzer, i->device, i->port);
+			if (!comes || !record->alone_ns)
+				record->alone_ns = comes ? to_ns : 0;
+			over = comes && to_ns - record->alone_ns >= UNHEARD_ALONE_NS;
+		}
+		if (over)
 			ledger_end_unjudged(ledger, k, to_ns,
 				"nobody judges its subject any more: renamed, linked otherwise or "
 				"taken out");
@@ -825,6 +891,24 @@ void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, d
 }
 
 /* ---- what it costs ------------------------------------------------------- */
+
+/* What a job loses by it counts for its severity. */
+static void ledger_weigh_loss(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+{
+	if (record->i.state != INCIDENT_OPEN || record->i.parent)
+		return;
+	const double lost = incident_record_loss(record);
+	const enum severity severity = job_loss_severity(lost);
+	if (severity <= record->i.severity)
+		return;
+	/* its own analyzer knows that the network has no part in it */
+	if (record->i.severity == SEV_INFO && cause_has(record->i.cause, CAUSE_IS_SYMPTOM))
+		return;
+	record->i.severity = severity;
+	incident_record_note(record, t_ns, "severity: %s: a job loses %.0f %% by it",
+		severity_name(severity), 100 * lost);
+	ledger_publish(ledger, record, record->i.state);
+}
 
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 {
@@ -839,6 +923,8 @@ void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 	for (size_t k = 0; k < ledger->n_active; k++)
 		if (cost_due(&records[k]->cost, &rates[0]))
 			records[k]->cost.to_ns = to_ns;
+	for (size_t k = 0; k < ledger->n_active; k++)
+		ledger_weigh_loss(ledger, records[k], to_ns);
 	free(records);
 }
 
@@ -1108,36 +1194,4 @@ void ledger_forget(struct ledger *ledger, int64_t t_ns)
 	ledger->ids = map_new();
 	for (size_t k = 0; k < n; k++)
 		ledger_add_id(ledger, ledger->opened[k]);
-}
-
-/* incident_store - writes what the ledger reports of an incident to the store. */
-
-void incident_store(void *store, const struct incident *incident, enum incident_state from)
-{
-	if (!store)
-		return;
-	rw_cleanup(freep) char *json = incident_json_text(incident);
-	store_incident(store,
-		&(struct store_incident){
-			.id = incident->id,
-			.cause = cause_name(incident->cause),
-			.severity = severity_name(incident->severity),
-			.state = incident_state_name(incident->state),
-			.device = incident->device,
-			.port = incident->port,
-			.group = incident->group,
-			.host = incident->host,
-			.summary = incident->summary,
-			.json = json,
-			.priority = incident->priority,
-			.opened_ns = incident->opened_ns,
-			.closed_ns = incident->closed_ns,
-			.updated_ns = incident->updated_ns,
-			.usd_per_hour = incident->usd_per_hour,
-			.usd_total = incident->usd_total,
-			.confidence = incident->confidence_ratio,
-			.acked_by = incident->acked_by,
-		});
-	if (incident->note)
-		store_event(store, incident->note_ns, "incident", incident->id, "", incident->note);
 }

@@ -6,9 +6,9 @@
  *         v forgotten        IDLE changes nothing; UNKNOWN freezes
  *
  * Return. A fault that comes back within LEDGER_REOPEN_NS of its end, with the same subject and
- * cause, opens the same incident again: its story, who acknowledged it, who works on it, and what
- * it cost so far stay. So does the throughput it is priced by: what was slow when somebody closed
- * the incident does not become what is usual.
+ * cause, opens the same incident again (not a setting: set back it has changed once more): its
+ * story, who acknowledged it, who works on it, and what it cost so far stay. So does the throughput
+ * it is priced by: what was slow when somebody closed the incident does not become what is usual.
  *
  * Identity. The subject (analyzer, device, port, priority, host, group) finds the incident under
  * way. Its id is a hash of fabric, cause, subject and the window that opened it, so live and replay
@@ -38,6 +38,12 @@
  *                                          windows of a fault hold only a part of it
  *      never                               with still less: when a capture ends, what its packets
  *                                          showed remains true
+ * A cause that rests on silence (a symptom: nothing is seen in the network) is never taken at once:
+ * silent it is after a repair, too. The windows that straddle a repair are one whole window
+ * together, so it takes more than one. So does a severity that comes with another cause.
+ *
+ * The end. A window of a pending incident that overlaps the one before and is weaker by more than
+ * half of what was new in it may hold the end of the fault: it counts for nothing.
  *
  * One fault, one incident. A finding that another incident explains (agent/incident/explain.h)
  * does not open one:
@@ -45,12 +51,13 @@
  *      the other is pending    it waits, no longer than the other's own hold
  *      it was open before      it stays open, and gets the other's id as .parent when that opens
  * The same cause on several devices, where the table says so (a setting that is wrong on a whole
- * tier), is one incident too: the first of them lists the others, its summary says how many there
- * are, and it does not end while one of them shows it.
+ * tier; groups that become uneven together), is one incident too: the first of them lists the
+ * others, its summary says how many there are, and it does not end while one of them shows it.
+ * A part of an incident that has ended by itself opens only by windows of its own.
  *
- * Nothing is part of something milder. An incident is as bad as its worst part; one of severity
- * info, which says that it does no harm, explains nothing worse, and a part that becomes worse
- * leaves it.
+ * Nothing is part of something milder. An incident is as bad as its worst part, and as what a job
+ * loses by it (analyzers/measure/job_limits.h); one of severity info, which says that it does no
+ * harm, explains nothing worse, and a part that becomes worse leaves it.
  *
  * An explanation with much less confidence (by more than 0.3) than what it would explain does not
  * count. Nor does one that began more than ten minutes after it.
@@ -92,13 +99,19 @@ void ledger_reload(struct ledger *ledger, const struct fabric *fabric);
  * already counted (it is analysed again after a restart) is not counted twice. */
 void ledger_take(struct ledger *ledger, const struct finding *finding);
 
+/* Does the window hold counters that @analyzer reads of the device, and of @port unless NULL? */
+typedef bool ledger_delivers_fn(
+	const void *arg, const char *analyzer, const char *device, const char *port);
+
 /*
  * ledger_judged - all findings of one analyzer's window have been taken. Where it judged others on
  * the device of an incident, and said nothing of the incident's own subject, the subject may be
- * judged no more: a while later the incident explains nothing, and then it closes. @share: how much
- * of the window was new, in whole windows.
+ * judged no more: a while later the incident explains nothing, and then it closes. So it is, ten
+ * minutes later, where it said nothing of the whole device although the subject's counters come
+ * (@delivers; NULL: nobody knows). @share: how much of the window was new, in whole windows.
  */
-void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, double share);
+void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, double share,
+	ledger_delivers_fn *delivers, const void *arg);
 
 /* ledger_follows - was a subject on @device ever raised by @analyzer? If not, UNDER findings of
  * them mean nothing here. */
@@ -148,11 +161,5 @@ int ledger_restore(struct ledger *ledger, const char *json);
 
 /* ledger_forget - drop incidents closed before @t_ns from memory; the database keeps them. */
 void ledger_forget(struct ledger *ledger, int64_t t_ns);
-
-/* incident_store - the incident that changed, and the event that says how, into the store. */
-
-/* incident_store - a ledger_fn; @store is a struct store, NULL keeps nothing. Any thread that may
- * write to the store. */
-void incident_store(void *store, const struct incident *incident, enum incident_state from);
 
 #endif

@@ -527,6 +527,26 @@ static void windows_failed(struct pipeline *pipeline)
 		(long long)(j->slot->next_end_ns / NS_PER_S), strerror(-j->rc));
 }
 
+/* A ledger_delivers_fn: is there a sample of what the analyzer reads there in the window? */
+static bool windows_deliver_of(
+	const void *arg, const char *analyzer, const char *device, const char *port)
+{
+	const struct pipeline *pipeline = arg;
+	const struct window *window = &pipeline->shared.window;
+	const struct window_spec *spec = &pipeline->judging.slot->analyzer->spec;
+	for (size_t m = 0; m < spec->n_metrics; m++) {
+		size_t k = window_metric(window, spec->metrics[m]);
+		for (; k < window->n_series && window->series[k].metric == spec->metrics[m]; k++) {
+			const struct series *s = &window->series[k];
+			const struct entity *at = entity_get(window->entities, s->entity);
+			if (s->n > 0 && s->t_ns[s->n - 1] > window->from_ns &&
+				str_eq(at->device, device) && (!port || str_eq(at->port, port)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* False when time is over before all findings are handed on. */
 static bool windows_hand_on(struct pipeline *pipeline, int64_t until_ns)
 {
@@ -546,7 +566,7 @@ static bool windows_hand_on(struct pipeline *pipeline, int64_t until_ns)
 			return false;
 	}
 	ledger_judged(pipeline->ledger, slot->analyzer->name, slot->next_end_ns,
-		(double)slot->stride_ns / (double)slot->window_ns);
+		(double)slot->stride_ns / (double)slot->window_ns, windows_deliver_of, pipeline);
 	ledger_rates(pipeline->ledger, found->jobs, found->n_jobs);
 	return true;
 }

@@ -47,8 +47,6 @@
 #define SEGMENTS_MAX 16
 #define LOSS_STORAGE 0.02 /* share of wall time from which it is a warning */
 #define RECEIVERS_SHOWN 8
-#define LOSS_LARGE                                                                                 \
-	0.1 /* share share of wall time from which it is a warning; less is information */
 
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct steps_options, warn), "3%", "1%", "100%", NULL,
@@ -365,7 +363,7 @@ static void steps_report_slower(const struct analyzer_in *in, const struct throu
 	const char *who = steps_job_name(throughput, "the job");
 	if (proven)
 		draft->f->cause = CAUSE_STRAGGLER;
-	if (lost >= LOSS_LARGE && !proven)
+	if (lost >= JOB_LOSS_WARNING && !proven)
 		draft->f->severity = SEV_WARNING;
 	else
 		draft->f->severity = SEV_INFO;

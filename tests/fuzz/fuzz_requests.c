@@ -14,6 +14,7 @@
 #include "agent/daemon/requests.h"
 #include "agent/daemon/tune_agent.h"
 #include "agent/document/json_outside.h"
+#include "agent/incident/incident_json.h"
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"
 #include "agent/modules.h"

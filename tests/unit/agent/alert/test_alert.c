@@ -19,6 +19,7 @@
 
 #include "agent/alert/alert.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/incident_json.h"
 #include "agent/incident/ledger.h"
 #include "agent/modules.h"
 #include "base/cleanup.h"

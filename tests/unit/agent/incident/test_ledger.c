@@ -899,6 +899,7 @@ static void test_worst_first(void **state)
 	const struct incident **v;
 	for (size_t k = 0; k < rw_countof(rows); k++) {
 		struct finding f = finding_at(1, FINDING_OVER, 1);
+		f.cause = CAUSE_LINK_ERRORS;
 		f.severity = rows[k].severity;
 		f.loss_ratio = rows[k].loss;
 		f.confidence_ratio = rows[k].confidence;
@@ -1134,7 +1135,7 @@ static void judge_window(struct ledger *l, int window, char ghost, char other)
 		if (ports[k].says != '-')
 			ledger_take(l, &f);
 	}
-	ledger_judged(l, "pause_storm", window * W, 1);
+	ledger_judged(l, "pause_storm", window * W, 1, NULL, NULL);
 }
 
 /* A port that is judged no more although others of its switch are: its incident explains nothing,
