@@ -175,18 +175,23 @@ static bool headline_add_text(struct str *out, const char *text)
 /* "8 switches" of "8 switches: ...": how a finding about several devices begins. */
 static bool add_several(struct str *out, const struct incident *incident)
 {
-	static const char word[] = " switches:";
+	static const char *const words[] = {" switches:", " groups:"};
 	const char *summary = str_or(incident->summary, "");
 	const size_t digits = strspn(summary, "0123456789");
-	if (digits == 0 || strncmp(summary + digits, word, strlen(word)) != 0)
-		return false;
-	str_addn(out, summary, digits + strlen(word) - 1);
-	return true;
+	for (size_t k = 0; digits > 0 && k < rw_countof(words); k++) {
+		if (strncmp(summary + digits, words[k], strlen(words[k])) != 0)
+			continue;
+		str_addn(out, summary, digits + strlen(words[k]) - 1);
+		return true;
+	}
+	return false;
 }
 
 static bool headline_device(struct str *out, const struct incident *incident)
 {
-	if (add_several(out, incident) || headline_add_text(out, incident->device))
+	if (!incident->group && add_several(out, incident))
+		return true;
+	if (headline_add_text(out, incident->device) || add_several(out, incident))
 		return true;
 	str_add(out, "the fabric");
 	return true;
@@ -412,6 +417,17 @@ static bool headline_choose(struct str *out, const struct incident *incident, co
 	return false;
 }
 
+/* "4 groups: " before the line, where it names only one of several groups. */
+static void headline_add_family(struct str *line, const struct incident *incident)
+{
+	rw_cleanup(str_done) struct str several = {0};
+	if (!incident->group || !add_several(&several, incident) || strstr(line->s, several.s))
+		return;
+	str_addf(&several, ": %s", line->s);
+	line->n = 0;
+	str_add(line, several.s);
+}
+
 char *incident_headline(const struct incident *incident)
 {
 	struct str line = {0};
@@ -419,6 +435,7 @@ char *incident_headline(const struct incident *incident)
 	str_add(&line, "");
 	if (!headline_choose(&line, incident, headline) && !headline_summary(&line, incident))
 		str_add(&line, "unknown cause");
+	headline_add_family(&line, incident);
 	headline_cut(&line);
 	return line.s;
 }
