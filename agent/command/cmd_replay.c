@@ -418,11 +418,29 @@ static const struct view found_view = {
 	.empty = "no incidents",
 };
 
+/* One line for each family: {incidents: [...]}; the caller owns it. */
+static json_t *cmd_replay_found(const json_t *incidents)
+{
+	json_t *rows = incident_families(incidents), *row;
+	size_t k;
+	json_array_foreach (rows, k, row) {
+		char parts[32];
+		const char *headline = "";
+		incident_parts_text(row, parts, sizeof(parts));
+		json_unpack(row, "{s:s}", "headline", &headline);
+		rw_cleanup(str_done) struct str text = {0};
+		str_addf(&text, "%s%s", headline, parts);
+		json_object_set_new(row, "headline", json_string(text.s));
+	}
+	return json_pack("{s:o}", "incidents", rows);
+}
+
 static void cmd_replay_print_text(
 	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const char *from = json_string_value(json_object_get(doc, "from")),
 		   *to = json_string_value(json_object_get(doc, "to"));
+	const json_t *incidents = json_object_get(doc, "incidents");
 	if (header && from && to)
 		fprintf(out, "%s to %s: %s samples, %s windows, incidents: %zu\n\n",
 			when_text(from).s, when_text(to).s,
@@ -430,8 +448,10 @@ static void cmd_replay_print_text(
 				.s,
 			number_count((uint64_t)json_integer_value(json_object_get(doc, "windows")))
 				.s,
-			json_array_size(json_object_get(doc, "incidents")));
-	report_print(out, doc, &found_view, FORMAT_TABLE, header, color);
+			json_array_size(incidents));
+	json_t *found = cmd_replay_found(incidents);
+	report_print(out, found, &found_view, FORMAT_TABLE, header, color);
+	json_decref(found);
 }
 
 static void remove_out(const struct replay *replay)

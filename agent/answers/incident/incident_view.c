@@ -77,39 +77,108 @@ static const char *list_severity(const json_t *incident)
 	return "-";
 }
 
+/* ---- families ------------------------------------------------------------ */
+
+/* What makes a family of rows. */
+struct family_row {
+	const char *id, *parent; /* lent by the row; parent NULL: none */
+	size_t parts;
+};
+
+#define FAMILY_DEEPEST 8
+
+/* The row that @at is part of in the end; itself when it is part of none there. */
+static size_t family_root(const struct family_row *rows, size_t n, size_t at)
+{
+	for (int depth = 0; depth < FAMILY_DEEPEST && rows[at].parent; depth++) {
+		size_t k = 0;
+		while (k < n && !str_eq(rows[k].id, rows[at].parent))
+			k++;
+		if (k == n || k == at)
+			return at;
+		at = k;
+	}
+	return at;
+}
+
+json_t *incident_families(const json_t *incidents)
+{
+	const size_t n = json_array_size(incidents);
+	struct family_row *rows = rw_calloc(n + 1, sizeof(*rows));
+	json_t *ret = json_array(), *o;
+	size_t k;
+	json_array_foreach (incidents, k, o) {
+		rows[k].id = "";
+		json_unpack(o, "{s:s}", "id", &rows[k].id);
+		json_unpack(o, "{s:s}", "parent", &rows[k].parent);
+	}
+	for (k = 0; k < n; k++) {
+		const size_t root = family_root(rows, n, k);
+		if (root != k)
+			rows[root].parts++;
+	}
+	json_array_foreach (incidents, k, o) {
+		if (family_root(rows, n, k) != k)
+			continue;
+		json_t *row = json_copy(o);
+		json_object_set_new(row, "parts", json_integer((json_int_t)rows[k].parts));
+		json_array_append_new(ret, row);
+	}
+	free(rows);
+	return ret;
+}
+
+void incident_parts_text(const json_t *row, char *out, size_t size)
+{
+	json_int_t parts = 0;
+	out[0] = '\0';
+	if (json_unpack((json_t *)row, "{s:I}", "parts", &parts) == 0 && parts > 0)
+		snprintf(out, size, " (+%lld part%s)", (long long)parts, str_if(parts != 1, "s"));
+}
+
+/* ---- the list ------------------------------------------------------------- */
+
 /* Columns in front of the headline, and behind it. */
 enum { LIST_BEFORE = 27, LIST_BEHIND = 7 };
 
 static void list_line(FILE *out, const json_t *incident, bool color)
 {
-	char age[16], money[16];
+	char age[16], money[16], parts[32];
 	const char *severity = list_severity(incident);
+	incident_parts_text(incident, parts, sizeof(parts));
 	const bool loud = color && str_eq(severity, "CRIT");
 	incident_age_text(age, sizeof(age), doc_number(incident, "age_s"));
 	list_money(money, sizeof(money), doc_number(incident, "usd_per_hour"));
 	fprintf(out, "%-8.8s %s%-4s%s %4s %6s  ", doc_word(incident, "id"),
 		str_if(loud, "\033[1;31m"), severity, str_if(loud, "\033[0m"), age, money);
 	text_put_cut(out, doc_word(incident, "headline"),
-		incident_view_width(out) - LIST_BEFORE - LIST_BEHIND);
-	fprintf(out, " %s\n", list_state(incident));
+		incident_view_width(out) - LIST_BEFORE - LIST_BEHIND - strlen(parts));
+	fprintf(out, "%s %s\n", parts, list_state(incident));
 }
 
 static void list_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *incidents = json_object_get(doc, "incidents"), *o;
-	const bool filtered = json_is_true(json_object_get(doc, "filtered"));
-	const long long closed = text_count(doc, "closed");
+	json_t *incidents = NULL;
+	json_int_t closed = 0;
+	int filtered = 0;
+	json_unpack((json_t *)doc, "{s:o, s:I, s:b}", "incidents", &incidents, "closed", &closed,
+		"filtered", &filtered);
+	json_t *shown = json_array(), *families, *o;
 	size_t k, n = 0;
-	json_array_foreach (incidents, k, o) {
-		if (!filtered && !incident_is_open(o))
-			continue;
+	json_array_foreach (incidents, k, o)
+		if (filtered || incident_is_open(o))
+			json_array_append(shown, o);
+	families = incident_families(shown);
+	json_decref(shown);
+	json_array_foreach (families, k, o) {
 		if (n++ == 0 && header)
 			fprintf(out, "%-8s %-4s %4s %6s  %-*s %s\n", "ID", "SEV", "AGE", "COST/H",
 				(int)(incident_view_width(out) - LIST_BEFORE - LIST_BEHIND), "WHAT",
 				"STATE");
 		list_line(out, o, color);
 	}
+	json_decref(families);
 	const char *none = "no open incidents";
 	if (filtered)
 		none = "no incidents";
@@ -119,7 +188,7 @@ static void list_text(
 	if (n == 0)
 		fprintf(out, "%s\n", none);
 	if (!filtered && closed)
-		fprintf(out, "%lld closed: rocewatch incident list --all\n", closed);
+		fprintf(out, "%lld closed: rocewatch incident list --all\n", (long long)closed);
 }
 
 const struct view incident_list_view = {

@@ -15,4 +15,10 @@ extern const struct view incident_timeline_view; /* rows "timeline" */
  * hold all of it. */
 extern const struct view incident_card_view, incident_full_view;
 
+/* incident_families - the rows of @incidents that are no part of another one there, in their order,
+ * each with "parts": how many of the others are its parts. For people; the caller owns it. */
+json_t *incident_families(const json_t *incidents);
+/* incident_parts_text - " (+4 parts)" of such a row, "" when it has none. */
+void incident_parts_text(const json_t *row, char *out, size_t size);
+
 #endif
