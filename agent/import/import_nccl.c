@@ -337,9 +337,9 @@ static json_t *log_document(struct log_hosts *hosts)
 			"one host with NICs: that a NIC is missing shows only beside other hosts");
 	if (silent)
 		import_note(doc,
-			"%zu hosts have no line NET/IB or NET/Socket: NCCL_DEBUG=INFO with "
+			"no line NET/IB or NET/Socket of %zu host%s: NCCL_DEBUG=INFO with "
 			"NCCL_DEBUG_SUBSYS=INIT,NET prints it",
-			silent);
+			silent, plural(silent));
 	if (hosts->too_many)
 		import_note(doc, "only the first %d hosts were read", LOG_HOSTS_MOST);
 	smap_free(nics.index);

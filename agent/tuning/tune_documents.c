@@ -11,6 +11,7 @@
 #include "agent/document/json_value.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_record.h"
+#include "analyzers/tune/tune_rules.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/number.h"
@@ -202,36 +203,32 @@ int tune_decide(
 	return direct_write(client, decide_direct, &decision, e);
 }
 
-/* alpha as switches have it, a power of two; the others with all of their digits */
-static void tune_documents_add_setting(struct str *out, const char *knob, double value)
+/* The value of a change at @key as people read it: "1.46 MB", "1/8". */
+static const char *tune_documents_value(struct arena *a, const json_t *change, const char *key)
 {
-	if (isnan(value))
-		str_add(out, "?");
-	else if (str_eq(knob, "alpha"))
-		str_add(out, number_alpha(value).s);
-	else
-		str_add_exact(out, value);
+	for (int knob = 0; knob < TUNE_KNOBS; knob++)
+		if (str_eq(tune_knob_name((enum tune_knob)knob), doc_word(change, "knob")))
+			return tune_value_text(a, (enum tune_knob)knob, doc_number(change, key));
+	return arena_printf(a, "%.6g", doc_number(change, key));
 }
 
-static void tune_documents_add_change(struct str *out, const json_t *change)
+void tune_documents_changes(struct str *out, const json_t *sheet)
 {
-	const char *knob = doc_word(change, "knob");
-	str_addf(out, "%s%s ", str_if(out->n > 0, ", "), knob);
-	tune_documents_add_setting(out, knob, doc_number(change, "current"));
-	str_add(out, " -> ");
-	tune_documents_add_setting(out, knob, doc_number(change, "proposed"));
-}
-
-/* "kmin 24000000 -> 640000, kmax ...": for the list. */
-static void tune_documents_change(json_t *sheet)
-{
-	rw_cleanup(str_done) struct str b = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const json_t *c;
 	size_t k;
-	str_add(&b, "");
 	json_array_foreach (json_object_get(sheet, "changes"), k, c)
-		tune_documents_add_change(&b, c);
-	json_object_set_new(sheet, "change", json_string(b.s));
+		str_addf(out, "%s%s %s -> %s", str_if(k, ", "), doc_word(c, "knob"),
+			tune_documents_value(a, c, "current"),
+			tune_documents_value(a, c, "proposed"));
+}
+
+static void tune_documents_change(json_t *sheet)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	str_add(&text, "");
+	tune_documents_changes(&text, sheet);
+	json_object_set_new(sheet, "change", json_string(text.s));
 }
 
 /* ---- what was recorded --------------------------------------------------- */

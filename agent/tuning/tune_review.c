@@ -13,6 +13,7 @@
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_evidence.h"
 #include "analyzers/tune/tune_gate.h"
+#include "analyzers/tune/tune_rules.h"
 #include "analyzers/tune/tune_sheet.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -394,8 +395,10 @@ static const char *undo_summary(struct arena *a, const struct tune_record *recor
 	const char *values = "";
 	for (size_t i = 0; i < record->sheet.n_changes; i++) {
 		const struct tune_change *change = &record->sheet.changes[i];
-		values = arena_printf(a, "%s%s%s %.10g -> %.10g", values, str_if(i, ", "),
-			tune_knob_name(change->knob), change->current, change->proposed);
+		values = arena_printf(a, "%s%s%s %s -> %s", values, str_if(i, ", "),
+			tune_knob_name(change->knob),
+			tune_value_text(a, change->knob, change->current),
+			tune_value_text(a, change->knob, change->proposed));
 	}
 	return arena_printf(a, "the last change of %s (%s) made it worse: %s. Take it back first",
 		record->sheet.device, values, why);

@@ -318,6 +318,51 @@ static void find_undeclared(const struct analyzer_in *in, struct device_drift *d
 
 /* ---- findings ------------------------------------------------------------ */
 
+/* Words of a setting's metric as people write them. */
+static const struct {
+	const char *word, *said;
+} setting_words[] = {{"cbfc", "CBFC"}, {"cnp", "CNP"}, {"dscp", "DSCP"}, {"ecn", "ECN"},
+	{"exp", ""}, {"kmax", "Kmax"}, {"kmin", "Kmin"}, {"lb", "load balancing"}, {"llr", "LLR"},
+	{"pfc", "PFC"}, {"pfcwd", "PFC watchdog"}, {"pg", ""}, {"pmax", "Pmax"},
+	{"prio", "priority"}, {"shp", "shared headroom pool"}, {"xoff", "XOFF"}, {"xon", "XON"},
+	/* units stand behind the value */
+	{"bytes", ""}, {"ratio", ""}, {"ms", ""}, {"m", ""}, {"enabled", ""}};
+
+/* "ECN Kmin" of cfg.ecn_kmin_bytes. */
+static const char *setting_name(unsigned metric, struct arena *a)
+{
+	static const char prefix[] = "cfg.";
+	const char *rest = metric_info(metric)->name, *text = "";
+	if (strncmp(rest, prefix, sizeof(prefix) - 1) == 0)
+		rest += sizeof(prefix) - 1;
+	while (*rest) {
+		const size_t n = strcspn(rest, "_");
+		const char *word = arena_printf(a, "%.*s", (int)n, rest);
+		for (size_t i = 0; i < rw_countof(setting_words); i++)
+			if (str_eq(word, setting_words[i].word))
+				word = setting_words[i].said;
+		text = arena_printf(a, "%s%s%s", text, str_if(*text && *word, " "), word);
+		rest += n + (rest[n] == '_');
+	}
+	return text;
+}
+
+/* A number as people read it: by the unit of its metric; what is on or off says so. */
+static const char *setting_number(unsigned metric, double value, struct arena *a)
+{
+	const char *name = metric_info(metric)->name, *unit = metric_info(metric)->unit;
+	const bool is_switch = strstr(name, "_enabled") || metric == M_CFG_ECN_RELATIVE;
+	if (is_switch && (value == 0 || value == 1))
+		return value == 1 ? "on" : "off";
+	if (str_eq(unit, "bytes"))
+		return arena_strdup(a, number_size(value).s);
+	if (str_eq(unit, "ratio"))
+		return arena_printf(a, "%.4g %%", 100 * value);
+	if (str_eq(unit, "ms") || str_eq(unit, "m"))
+		return arena_printf(a, "%.6g %s", value, unit);
+	return arena_printf(a, "%.15g", value);
+}
+
 /* The value before the change (or the declared one), or the one after it. */
 static const char *settings_drift_value_text(
 	const struct analyzer_in *in, const struct setting_change *change, bool after)
@@ -329,7 +374,7 @@ static const char *settings_drift_value_text(
 		const double value = after ? change->own : change->expected;
 		if (is_alpha)
 			return arena_strdup(in->arena, number_alpha(value).s);
-		return arena_printf(in->arena, "%.6g", value);
+		return setting_number(change->metric, value, in->arena);
 	}
 	uint64_t stored = change->from;
 	if (after)
@@ -340,7 +385,7 @@ static const char *settings_drift_value_text(
 	if (is_alpha)
 		return arena_strdup(
 			in->arena, number_alpha(exp2(sample_number(change->metric, stored))).s);
-	return arena_printf(in->arena, "%.10g", sample_number(change->metric, stored));
+	return setting_number(change->metric, sample_number(change->metric, stored), in->arena);
 }
 
 /* The port, where all changes belong to one port of the fabric; a pool belongs to the switch. */
@@ -386,9 +431,7 @@ static const char *settings_drift_list_of(
 		const char *many = "";
 		if (ports > 1)
 			many = arena_printf(in->arena, " (%zu ports)", ports);
-		const char *name = metric_info(change->metric)->name;
-		if (change->metric == M_CFG_PG_ALPHA_EXP)
-			name = "alpha";
+		const char *name = setting_name(change->metric, in->arena);
 		const char *before = settings_drift_value_text(in, change, false),
 			   *after = settings_drift_value_text(in, change, true);
 		if (change->declared)

@@ -34,6 +34,7 @@
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/measure/storage_phase.h"
 #include "analyzers/finding_build.h"
+#include "base/number.h"
 #include "db/model/entity.h"
 
 #define SILENT_PAUSE 0.001 /* share of time; below it, tuning stops as well (docs/tuning.md) */
@@ -332,8 +333,8 @@ static void steps_report_storage(const struct storage_phases *phases,
 		"network: the same bytes took %.3g s the same way before; pause or marks during "
 		"checkpoints have findings of their own",
 		phases->before_s);
-	finding_ruled_out(draft, "larger checkpoint: %.3g instead of %.3g bytes",
-		phases->octets_after, phases->octets_before);
+	finding_ruled_out(draft, "larger checkpoint: %s instead of %s",
+		number_size(phases->octets_after).s, number_size(phases->octets_before).s);
 	finding_evidence_device(
 		draft, "job.checkpoint_s.before", NULL, phases->before_s, "s", QUALITY_ESTIMATED);
 	finding_evidence_device(

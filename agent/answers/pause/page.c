@@ -47,9 +47,10 @@ static void pause_tree_head(struct page *page, const json_t *tree)
 		return;
 	str_addf(&text, "%s at %s:%s, priority %d: ", *host ? host : "queue",
 		doc_word(tree, "device"), doc_word(tree, "port"), priority);
-	str_addf(&text, "%d switches and %d hosts wait, confidence %s, ",
-		(int)json_integer_value(json_object_get(tree, "switches")),
-		(int)json_integer_value(json_object_get(tree, "hosts")),
+	const json_int_t switches = json_integer_value(json_object_get(tree, "switches"));
+	const json_int_t hosts = json_integer_value(json_object_get(tree, "hosts"));
+	str_addf(&text, "%d switch%s and %d host%s wait, confidence %s, ", (int)switches,
+		str_if(switches != 1, "es"), (int)hosts, plural((uint64_t)hosts),
 		doc_word(tree, "confidence"));
 	str_addf(&text, "%.10s %.8sZ to %.8sZ", from, from + 11, to + 11);
 	page_text(page, text.s);
