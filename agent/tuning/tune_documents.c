@@ -9,9 +9,9 @@
 
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_record.h"
-#include "analyzers/tune/tune_rules.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/number.h"
@@ -203,31 +203,11 @@ int tune_decide(
 	return direct_write(client, decide_direct, &decision, e);
 }
 
-/* The value of a change at @key as people read it: "1.46 MB", "1/8". */
-static const char *tune_documents_value(struct arena *a, const json_t *change, const char *key)
-{
-	for (int knob = 0; knob < TUNE_KNOBS; knob++)
-		if (str_eq(tune_knob_name((enum tune_knob)knob), doc_word(change, "knob")))
-			return tune_value_text(a, (enum tune_knob)knob, doc_number(change, key));
-	return arena_printf(a, "%.6g", doc_number(change, key));
-}
-
-void tune_documents_changes(struct str *out, const json_t *sheet)
-{
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const json_t *c;
-	size_t k;
-	json_array_foreach (json_object_get(sheet, "changes"), k, c)
-		str_addf(out, "%s%s %s -> %s", str_if(k, ", "), doc_word(c, "knob"),
-			tune_documents_value(a, c, "current"),
-			tune_documents_value(a, c, "proposed"));
-}
-
 static void tune_documents_change(json_t *sheet)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	str_add(&text, "");
-	tune_documents_changes(&text, sheet);
+	str_add_changes(&text, sheet);
 	json_object_set_new(sheet, "change", json_string(text.s));
 }
 

@@ -13,10 +13,6 @@
 
 struct client;
 struct err;
-struct str;
-
-/* tune_documents_changes - adds "kmin 24 MB -> 640 KB, kmax ..." of a stored sheet. */
-void tune_documents_changes(struct str *out, const json_t *sheet);
 
 /* tune_documents_load - the ledger as it is recorded; tune_documents_now - and read back up to now:
  * an accepted sheet whose values are in force counts as applied. 0 or negative errno with @e; the

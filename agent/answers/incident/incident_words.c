@@ -72,6 +72,11 @@ void incident_add_head(struct str *out, const json_t *incident)
 
 /* ---- spread -------------------------------------------------------------- */
 
+static const char *words_entity(const json_t *role)
+{
+	return doc_word(role, "entity");
+}
+
 /* Is @name a switch? Roles name its ports as "NAME:PORT". */
 static bool words_is_switch(const json_t *incident, const char *name)
 {
@@ -79,7 +84,7 @@ static bool words_is_switch(const json_t *incident, const char *name)
 	const json_t *o;
 	size_t k;
 	json_array_foreach (json_object_get(incident, "roles"), k, o) {
-		const char *entity = doc_word(o, "entity");
+		const char *entity = words_entity(o);
 		if (strncmp(entity, name, n) == 0 && entity[n] == ':')
 			return true;
 	}
@@ -98,7 +103,7 @@ static void add_victims(struct str *out, const json_t *incident)
 	const json_t *role;
 	size_t k, switches = 0, hosts = 0;
 	json_array_foreach (json_object_get(incident, "roles"), k, role) {
-		const char *entity = doc_word(role, "entity");
+		const char *entity = words_entity(role);
 		const bool named = strncmp(entity, host_prefix, strlen(host_prefix)) == 0;
 		const bool outside = strncmp(entity, switch_prefix, strlen(switch_prefix)) == 0;
 		if (str_eq(doc_word(role, "role"), "culprit") || str_eq(entity, own) ||

@@ -14,8 +14,6 @@
 #include "base/str.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/client/client.h"
-#include "agent/document/json_outside.h"
-#include "agent/document/json_value.h"
 #include "analyzers/measure/job_limits.h"
 #include "analyzers/measure/rhythm.h"
 #include "config/config.h"
@@ -140,17 +138,6 @@ static int past_read_day(struct watch_past *past, struct client *client, struct 
 	return rc;
 }
 
-/* When the fault of a stored incident began; 0: the document does not say it. */
-static int64_t past_onset(const char *document)
-{
-	json_t *incident = json_outside(document, strlen(document), 0, NULL);
-	wall_t onset = {0};
-	if (wall_parse(doc_word(incident, "first"), (wall_t){0}, &onset) < 0)
-		onset.ns = 0;
-	json_decref(incident);
-	return onset.ns;
-}
-
 static int past_take_fault(void *arg, int n, char *const *values, char *const *names)
 {
 	struct watch_past *past = arg;
@@ -162,9 +149,9 @@ static int past_take_fault(void *arg, int n, char *const *values, char *const *n
 		.is_info = str_eq(values[1], "info")};
 	if (values[3])
 		fault.to_ns = strtoll(values[3], NULL, 10) + AFTER_NS;
-	const int64_t onset_ns = past_onset(str_or(values[4], ""));
-	if (onset_ns > 0 && onset_ns < fault.from_ns)
-		fault.from_ns = onset_ns;
+	wall_t onset;
+	if (wall_parse(str_or(values[4], ""), (wall_t){0}, &onset) == 0 && onset.ns < fault.from_ns)
+		fault.from_ns = onset.ns;
 	rw_grow(past->faults, past->n_faults, past->cap_faults);
 	past->faults[past->n_faults++] = fault;
 	return 0;
@@ -175,8 +162,9 @@ static int past_read_faults(struct watch_past *past, struct client *client, stru
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	str_addf(&sql,
-		"SELECT cause, severity, opened_ns, closed_ns, json FROM incidents WHERE opened_ns "
-		"<= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
+		"SELECT cause, severity, opened_ns, closed_ns, CASE WHEN "
+		"json_valid(json) THEN json_extract(json, '$.first') END FROM "
+		"incidents WHERE opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
 		(long long)past->at_ns, (long long)(past->at_ns - DAY_NS - AFTER_NS));
 	return history_sql(client->history, sql.s, past_take_fault, past, e);
 }
