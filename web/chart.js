@@ -11,7 +11,8 @@ import { quiet, table } from "./widgets.js";
 const SERIES_MAX = 6;
 const DASHES = [null, [7, 3], [2, 2], [10, 3, 2, 3], [14, 4], [4, 4]];
 
-/* points - rows [time, value of the first series, ...] from [{label, rows: [{time, value}]}]. */
+/* points - rows [time, value of the first series, ...] from [{label, rows: [{time, value}], factor, most}].
+ * A counter that is read a moment late shows more than there can be: @most is all. */
 export function points(series) {
 	const at = new Map();
 	series.forEach((s, i) => {
@@ -20,7 +21,7 @@ export function points(series) {
 			if (!at.has(t))
 				at.set(t, new Array(series.length).fill(null));
 			if (typeof row.value === "number")
-				at.get(t)[i] = row.value * (s.factor || 1);
+				at.get(t)[i] = Math.min(row.value * (s.factor || 1), s.most === undefined ? Infinity : s.most);
 		}
 	});
 	return [...at.entries()].sort((a, b) => a[0] - b[0]).map(([t, values]) => [new Date(t), ...values]);
@@ -104,7 +105,7 @@ function start(dom, spec) {
 }
 
 /*
- * chart - @spec: {title, unit, series: [{label, rows, factor}], range: [from, to] in ms, note}. The chart
+ * chart - @spec: {title, unit, series: [{label, rows, factor, most}], range: [from, to] in ms, note}. The chart
  * is made once and then given new rows.
  */
 export function chart(spec) {

@@ -13,7 +13,7 @@ const RANGES = [["15m", "15 min", 900], ["1h", "1 h", 3600], ["6h", "6 h", 21600
  */
 const CHARTS = [
 	{ title: "Load", unit: "bit/s", metrics: [["port.in_octets", "in", 8], ["port.out_octets", "out", 8]], rate: true },
-	{ title: "Pause time", unit: "ratio", note: "share of a second", metrics: [["pfc.rx_pause_ns", "paused us", 1e-9], ["pfc.tx_pause_ns", "we paused", 1e-9]], rate: true },
+	{ title: "Pause time", unit: "ratio", note: "share of a second", most: 1, metrics: [["pfc.rx_pause_ns", "paused us", 1e-9], ["pfc.tx_pause_ns", "we paused", 1e-9]], rate: true },
 	{ title: "Pause frames", unit: "frames/s", metrics: [["pfc.rx_frames", "received", 1], ["pfc.tx_frames", "sent", 1]], rate: true },
 	{ title: "ECN marks", unit: "packets/s", metrics: [["queue.ecn_marked", "marked", 1]], rate: true },
 	{ title: "Drops and errors", unit: "frames/s", metrics: [["port.in_discards", "in discards", 1], ["port.out_discards", "out discards", 1],
@@ -52,7 +52,7 @@ async function loadChart(ctx, spec, signal) {
 	const lists = await Promise.all(spec.metrics.map(async ([metric, label, factor]) => {
 		try {
 			const doc = await ctx.get("query", ask(ctx, metric, spec.rate), signal);
-			return seriesOf(metric, label, factor, doc.rows || []);
+			return seriesOf(metric, label, factor, doc.rows || []).map((s) => ({ ...s, most: spec.most }));
 		} catch (e) {
 			if (e.status === 404 || e.status === 400)
 				return []; /* this device does not have it */

@@ -122,6 +122,8 @@ function series(f) {
 	expect(f, "a gap stays a gap", drawn.map((r) => r[1]), [8, null, 24]);
 	expect(f, "sums leave gaps out", sums(drawn, 0), { n: 2, mean: 16, high: 24, last: 24 });
 	expect(f, "no value is unknown, not 0", sums([[0, null]], 0), { n: 0, mean: null, high: null, last: null });
+	const paused = [{ label: "paused us", factor: 1e-9, most: 1, rows: [{ time: "2026-01-01T00:00:00Z", value: 1.012e9 }, { time: "2026-01-01T00:00:10Z", value: 0.5e9 }] }];
+	expect(f, "a second has one second of pause", points(paused).map((r) => r[1]), [1, 0.5]);
 	expect(f, "all 0: one line remains", seriesOf("m", "in", 1, [{ time: "2026-01-01T00:00:00Z", value: 0, priority: 3 }]).length, 1);
 	expect(f, "nothing collected: no line", seriesOf("m", "in", 1, [{ time: "2026-01-01T00:00:00Z", value: null, priority: 3 }]).length, 0);
 }
