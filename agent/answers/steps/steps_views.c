@@ -32,6 +32,11 @@ static void print_unseen(FILE *out, const struct steps_told *job)
 {
 	if (isnan(job->sample_s))
 		fprintf(out, "step        not seen: too few samples\n");
+	else if (job->idle_s > 0)
+		fprintf(out,
+			"step        not seen: it is shorter than two samples, %.3g s apart, or "
+			"does not come back evenly\n",
+			job->sample_s);
 	else
 		fprintf(out,
 			"step        not seen: it is shorter than two samples, %.3g s apart, or "

@@ -144,6 +144,9 @@ static void expect_stopped(int64_t moving_s, const char *stopped_since, const ch
 			str_or(got, "null"), str_or(stopped_since, "null"));
 	if (!strstr(text, says))
 		fail_msg("'%s' is missing in\n%s", says, text);
+	/* one that stands still now is none that never idles */
+	if (moving_s < SECONDS && strstr(text, "never idles"))
+		fail_msg("moves for %d s:\n%s", (int)moving_s, text);
 	json_decref(doc);
 	snprintf(remove, sizeof(remove), "rm -rf %s", dir);
 	assert_int_equal(system(remove), 0);

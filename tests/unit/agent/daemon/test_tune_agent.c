@@ -246,7 +246,7 @@ static void test_drift(void **state)
 	assert_int_equal(store_flush(r->store, &e), 0);
 	assert_int_equal(world_int(&r->world,
 				 "SELECT count(*) FROM events WHERE kind='config_drift' AND "
-				 "device='leaf1' AND text LIKE '%now 300000%'"),
+				 "device='leaf1' AND text LIKE '%now 300 KB%'"),
 		1);
 	assert_int_equal(world_int(&r->world,
 				 "SELECT count(*) FROM findings WHERE cause='config_drift' AND "
