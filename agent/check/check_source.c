@@ -364,6 +364,26 @@ size_t check_incidents(const struct check_source *source, const struct watch_ans
 	return n;
 }
 
+/* The status as far as it is asked for: without the devices that are not. */
+static struct status_answer source_status(
+	const struct check_source *source, const struct status_answer *status)
+{
+	struct status_answer scoped = *status;
+	struct status_quality *quality = &scoped.data_quality;
+	if (!source->scope.device && !source->scope.job)
+		return scoped;
+	quality->down = quality->unknown = 0;
+	quality->captures_down = quality->captures_unknown = 0;
+	for (size_t i = 0; i < status->n_devices; i++) {
+		const struct status_device *row = &status->devices[i];
+		if (!check_device_in_scope(source, row->name))
+			continue;
+		quality->down += row->up == MAYBE_NO;
+		quality->unknown += row->up == MAYBE_UNKNOWN;
+	}
+	return scoped;
+}
+
 size_t check_verdict(const struct check_source *source, const struct watch_answer *watch,
 	struct verdict *ret, struct check_line *line)
 {
@@ -371,7 +391,8 @@ size_t check_verdict(const struct check_source *source, const struct watch_answe
 	rw_cleanup(freep) struct open_incident *rows =
 		rw_calloc(watch->n_incidents + 1, sizeof(*rows));
 	const size_t n = source_pick(source, watch, NULL, rows, &n_silenced);
-	status_verdict(source->client, &watch->status, rows, n, source->arena, ret);
+	const struct status_answer status = source_status(source, &watch->status);
+	status_verdict(source->client, &status, rows, n, source->arena, ret);
 	check_say(line, check_state_of(ret->state), "%s", ret->why);
 	for (size_t i = 0; i < n; i++)
 		source_keep_incident(source, &rows[i], line);
