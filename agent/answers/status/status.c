@@ -729,6 +729,8 @@ void status_verdict(const struct client *client, const struct status_answer *sta
 		.n_incidents = n,
 		.quality = &status->data_quality,
 		.agent = &status->agent,
+		.alarms = status->alarms,
+		.n_alarms = status->n_alarms,
 		.window_ns = (WINDOW_INTERVALS - 1) * config_interval(client->config),
 		.judged_elsewhere = status->judged_elsewhere};
 	verdict_of(&in, a, ret);
@@ -771,8 +773,10 @@ int status_read(struct client *client, struct arena *a, struct status_answer *re
 	if (!ret->judged_elsewhere)
 		ret->open_incidents = ret->n_incidents;
 	ret->data_quality = status_quality_of(client, &counts, &ret->agent, first_ns);
-	status_take_verdict(client, a, ret);
-	return status_take_store(&gathering, ret, e);
+	r = status_take_store(&gathering, ret, e);
+	if (r == 0)
+		status_take_verdict(client, a, ret);
+	return r;
 }
 
 json_t *status_document(struct client *client, struct err *e)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/answers/common/agent_state.h"
+#include "agent/answers/common/store_facts.h"
 #include "agent/answers/status/open_incident.h"
 #include "agent/answers/status/status.h"
 
@@ -184,6 +185,18 @@ static void verdict_put_agent(struct verdict_words *words, const struct agent_st
 	agent_state_text(agent, &words->text);
 }
 
+/* What the store cannot do is no fault of the fabric; but somebody has to act. */
+static void verdict_put_alarms(struct verdict_words *words, const struct verdict_in *in)
+{
+	if (!in->n_alarms || verdict_rank(words->state) >= verdict_rank(GOLDEN_WARNING))
+		return;
+	rw_cleanup(str_done) struct str rest = words->text;
+	words->text = (struct str){0};
+	words->state = GOLDEN_WARNING;
+	str_addf(&words->text, "%s: %s, which is no incident; %s", in->alarms[0].subject,
+		in->alarms[0].what, rest.s);
+}
+
 void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *ret)
 {
 	const struct status_quality *quality = in->quality;
@@ -197,6 +210,7 @@ void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *re
 		"not known to be up", any);
 	verdict_put_first_window(&words, in);
 	verdict_put_agent(&words, in->agent);
+	verdict_put_alarms(&words, in);
 	ret->state = words.state;
 	ret->why = arena_strdup(a, str_or(words.text.s, ""));
 	str_done(&words.text);

@@ -20,6 +20,7 @@ struct agent_state;
 struct arena;
 struct open_incident;
 struct status_quality;
+struct store_alarm;
 
 /* An incident that another open one explains is counted with its parent. NAN where no incident has
  * a price. */
@@ -32,6 +33,8 @@ struct verdict_in {
 	size_t n_incidents;
 	const struct status_quality *quality;
 	const struct agent_state *agent;
+	const struct store_alarm *alarms;
+	size_t n_alarms;
 	int64_t window_ns; /* of the fastest detectors */
 	bool judged_elsewhere; /* incidents are in another database */
 };

@@ -44,7 +44,7 @@ static const struct row {
 	struct open_incident incidents[INCIDENTS_MAX]; /* up to the one without an id */
 	struct status_quality quality;
 	struct agent_state agent;
-	bool elsewhere;
+	bool elsewhere, alarm;
 	int64_t seconds; /* of data; 0: as long as it takes */
 	enum golden_state want;
 	const char *says;
@@ -80,9 +80,18 @@ static const struct row {
 		.usd_per_hour = NAN},
 	{"judged by another", .elsewhere = true, .want = GOLDEN_UNKNOWN,
 		.says = "incidents are in the judge's database", .usd_per_hour = NAN},
+	{"the store cannot", .alarm = true, .want = GOLDEN_WARNING,
+		.says = "store: an hour cannot be packed, which is no incident; no incident is "
+			"open",
+		.usd_per_hour = NAN},
+	{"the store cannot, beside a storm", {STORM}, .alarm = true, .want = GOLDEN_CRITICAL,
+		.says = "1 incident is open, $90/h: n1 pauses", .usd_per_hour = 90},
 	{"the data ended", {STORM}, .agent = {.stale = true, .past = true}, .want = GOLDEN_UNKNOWN,
 		.says = "the past", .usd_per_hour = 90},
 };
+
+static const struct store_alarm one_alarm = {
+	"critical", "store", "an hour cannot be packed", "see"};
 
 static size_t count_of(const struct row *row)
 {
@@ -107,6 +116,8 @@ static void judge(const struct row *row, const struct open_incident *incidents)
 		.quality = &quality,
 		.agent = &agent,
 		.window_ns = 20 * NS_PER_S,
+		.alarms = &one_alarm,
+		.n_alarms = row->alarm,
 		.judged_elsewhere = row->elsewhere};
 	verdict_of(&in, a, &verdict);
 	const bool begins = strncmp(verdict.why, row->says, strlen(row->says)) == 0;
