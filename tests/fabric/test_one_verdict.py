@@ -184,8 +184,16 @@ class Work:
         with open(os.path.join(case, "truth.json")) as f:
             return case, json.load(f)
 
+    def cut(self, case, at):
+        """A copy of the case as it was when it was recorded up to then."""
+        copy = tempfile.mkdtemp(prefix="cut-", dir=self.folder)
+        shutil.copy(os.path.join(case, "fabric.yaml"), copy)
+        with open(os.path.join(case, "samples.tsv")) as f, open(os.path.join(copy, "samples.tsv"), "w") as kept:
+            kept.writelines(line for line in f if not line[:1].isdigit() or float(line.split("\t", 1)[0]) <= at)
+        return copy
+
     def replay(self, case):
-        db = os.path.join(self.folder, "out.db")
+        db = os.path.join(self.folder, os.path.basename(case) + ".db")
         p = subprocess.run([self.options.rocewatch, "replay", "--from", case, "--db", db], capture_output=True, text=True, timeout=300, env=ENV)
         return db if p.returncode == 0 and os.path.exists(db) else None
 
@@ -214,8 +222,11 @@ def look_scenario(work, name):
     moments = [("at the onset", onset + SOON_S), ("in the middle", (onset + end) / 2), ("at the repair", end + SOON_S)]
     if end + AFTER_S < last:
         moments.append(("10 min after", end + AFTER_S))
-    moments = [(word, at) for word, at in moments if at < last] + [("now", None)]
-    return look(name, db, work.options.rocewatch, moments)
+    moments = [(word, at) for word, at in moments if at < last]
+    found = look(name, db, work.options.rocewatch, moments + [("now", None)])
+    for word, at in moments:  # as somebody saw it then, who knew of nothing later
+        found += look(name, work.replay(work.cut(case, at)), work.options.rocewatch, [(word + ", then", None)])
+    return found
 
 
 def scaled(folder, source, factor):
