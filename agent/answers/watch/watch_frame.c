@@ -1,7 +1,7 @@
 /*
  * watch_frame - what is behind every live surface: terminal, web page, exported metrics. Only what
- * is measured is shown: a signal that is not collected says so, and one with an open incident is
- * never good.
+ * is measured is shown: a signal that is not collected says so, and one in which an open incident
+ * shows is as bad as that.
  */
 #include "agent/answers/watch/watch_frame.h"
 

@@ -1,6 +1,6 @@
 /*
- * watch_incidents - the open incidents of the watch frame, their money, and how they change the
- * golden signals: a signal with an open incident is never good.
+ * watch_incidents - the open incidents of the watch frame, and how they change the golden signals: one
+ * in which an open incident shows is as bad as that, any other one is in order.
  */
 #ifndef RW_REPORTS_WATCH_INCIDENTS_H
 #define RW_REPORTS_WATCH_INCIDENTS_H
@@ -10,8 +10,7 @@ struct client;
 struct err;
 struct watch_answer;
 
-/* watch_take_incidents - moves those of the status into the frame, by money, then severity, and
- * adds them up. */
+/* watch_take_incidents - moves those of the status into the frame, by money, then severity. */
 void watch_take_incidents(struct watch_answer *frame);
 
 /* watch_events_read - the newest events up to the time of the frame, newest first; they lie in @a.
