@@ -1,6 +1,6 @@
 /*
- * watch_incidents - the open incidents of the watch frame, and how they change the golden signals: one
- * in which an open incident shows is as bad as that, any other one is in order.
+ * watch_incidents - the open incidents of the watch frame, and how they change the golden signals:
+ * one in which an open incident shows is as bad as that, any other one is in order.
  */
 #ifndef RW_REPORTS_WATCH_INCIDENTS_H
 #define RW_REPORTS_WATCH_INCIDENTS_H
