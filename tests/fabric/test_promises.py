@@ -47,6 +47,10 @@ def storm(work):
     tree = run("--db", db, "pause", "tree")
     expect(re.search(r"WAIT-FOR TREE  2026-01-05 \d\d:\d\d:\d\dZ to 2026-01-05 \d\d:\d\d:\d\dZ", tree), "the tree does not say its range:\n" + tree)
     expect('"X <-- Y": Y pauses X' in tree and "ROOT node-010" in tree and "node-002" in tree, "the tree does not name its hosts:\n" + tree)
+    tree = run("--db", db, "pause", "tree", "--since", "15m")
+    expect("watchdog would fire if it is on: 100 % paused" in tree, "a mean over more than the storm judges the watchdog:\n" + tree)
+    marks = run("--db", db, "check", "ecn")
+    expect("wrong order" not in marks, "a host that hangs is taken for wrong thresholds:\n" + marks)
     expect('"+N": N more ports' in tree and "L1 the port alone" in tree, "the tree does not explain '+1' and 'L3':\n" + tree)
 
 
