@@ -15,6 +15,7 @@
 #include "agent/answers/links/answer.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/spine/answer.h"
+#include "agent/answers/tuning/answer.h"
 
 #define COMMON "common.schema.json"
 
@@ -63,6 +64,7 @@ static const struct printed {
 	{"report-links", NULL, &links_answer_shape, true, true},
 	{"report-pause", NULL, &pause_answer_shape, true, true},
 	{"report-spine-imbalance", NULL, &spine_answer_shape, true, true},
+	{"report-tuning", NULL, &tuning_answer_shape, true, true},
 	{"ecmp-groups", "Imbalance of each ECMP group with the chance baseline.",
 		&spine_answer_shape, true, false},
 	{"ecmp-heatmap", NULL, &ecmp_heatmap_shape, false, false},

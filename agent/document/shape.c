@@ -151,7 +151,7 @@ void shape_put(json_t *object, const struct shape *shape, const void *answer)
 {
 	for (size_t i = 0; i < shape->n_fields; i++) {
 		const struct field *field = &shape->fields[i];
-		if (!shape_is_there(field, answer))
+		if (field->taken || !shape_is_there(field, answer))
 			continue;
 		json_t *value = shape_value(field, answer);
 		if (field->optional && json_is_null(value))

@@ -122,6 +122,7 @@ struct field {
 	bool list : 1; /* a tree: an array of .type */
 	bool state : 1; /* OK, WARNING, CRITICAL and words like them: in colour on a page */
 	bool derived : 1; /* follows from another row: not read back */
+	bool taken : 1; /* read from documents of somebody else, and in none of its own */
 	bool right : 1; /* a text that stands to the right, as numbers do */
 };
 

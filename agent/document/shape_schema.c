@@ -128,7 +128,7 @@ void shape_schema(json_t *schema, const struct shape *shape, const char *common)
 	json_t *required = schema_member(schema, "required", json_array());
 	for (size_t i = 0; i < shape->n_fields; i++) {
 		const struct field *field = &shape->fields[i];
-		if (field->kind == FIELD_HIDDEN)
+		if (field->kind == FIELD_HIDDEN || field->taken)
 			continue;
 		json_object_set_new(properties, field->key, schema_type(field, common));
 		if (!field->optional && !field->if_at)
@@ -148,7 +148,7 @@ void shape_schema_types(json_t *own, json_t *shared, const struct shape *shape, 
 {
 	for (size_t i = 0; i < shape->n_fields; i++) {
 		const struct shape *inner = shape->fields[i].shape;
-		if (!inner || shape->fields[i].type)
+		if (!inner || shape->fields[i].type || shape->fields[i].taken)
 			continue;
 		json_t *types = inner->common ? shared : own;
 		if (types && inner->common)

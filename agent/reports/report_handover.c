@@ -52,36 +52,35 @@ static int handover_put_incidents(struct client *client, json_t *doc, struct err
 
 /* ---- risk ---------------------------------------------------------------------------------- */
 
-static void handover_risk(json_t *risks, const char *kind, const json_t *sheet, const char *text)
+static void handover_risk(
+	json_t *risks, const char *kind, const struct sheet_row *sheet, const char *text)
 {
 	json_array_append_new(risks,
-		json_pack("{s:s, s:s, s:s, s:s}", "kind", kind, "subject",
-			doc_word(sheet, "subject"), "id", doc_word(sheet, "id"), "text", text));
+		json_pack("{s:s, s:s, s:s, s:s}", "kind", kind, "subject", sheet->subject, "id",
+			sheet->id, "text", text));
 }
 
 /* Threshold changes on their way: what waits for somebody. */
 static int handover_put_risk(struct client *client, json_t *doc, struct err *e)
 {
-	json_t *sheets = NULL, *risks = json_array(), *sheet;
-	size_t i;
-	const int rc = sheet_rows(client, &sheets, e);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct sheet_list list;
+	json_t *risks = json_array();
+	const int rc = sheet_rows(client, a, &list, e);
 	json_object_set_new(doc, "risk", risks);
-	if (rc < 0)
-		return rc;
-	json_array_foreach (sheets, i, sheet) {
-		const char *step = doc_word(sheet, "waits_for");
-		if (*doc_word(sheet, "rollback_why")) {
-			handover_risk(risks, "roll_back", sheet, doc_word(sheet, "rollback_why"));
-			report_problem(doc, REPORT_CRITICAL, "roll_back",
-				doc_word(sheet, "subject"), "%s: take threshold change %s back: %s",
-				doc_word(sheet, "subject"), doc_word(sheet, "id"),
-				doc_word(sheet, "rollback_why"));
-		} else if (*step) {
-			handover_risk(risks, "waits", sheet, step);
+	for (size_t i = 0; i < list.n_sheets; i++) {
+		const struct sheet_row *sheet = &list.sheets[i];
+		const char *why = str_or(sheet->rollback_why, "");
+		if (*why) {
+			handover_risk(risks, "roll_back", sheet, why);
+			report_problem(doc, REPORT_CRITICAL, "roll_back", sheet->subject,
+				"%s: take threshold change %s back: %s", sheet->subject, sheet->id,
+				why);
+		} else if (sheet->waits_for) {
+			handover_risk(risks, "waits", sheet, sheet->waits_for);
 		}
 	}
-	json_decref(sheets);
-	return 0;
+	return rc;
 }
 
 /* ---- watch ------------------------------------------------------------------------------------

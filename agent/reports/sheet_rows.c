@@ -1,39 +1,30 @@
 /* sheet_rows - threshold changes, as of the end of a time range. */
 #include "agent/reports/sheet_rows.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdint.h>
-
+#include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/document/json_value.h"
-#include "agent/document/quantity.h"
 #include "agent/reports/report_parts.h"
 
-static int64_t sheet_time(const json_t *sheet, const char *key)
+static bool sheet_was(wall_t time, int64_t at_ns)
 {
-	wall_t t;
-	if (wall_parse(doc_word(sheet, key), (wall_t){0}, &t) != 0)
-		return INT64_MAX;
-	return t.ns;
+	return time.ns != TIME_UNKNOWN.ns && time.ns <= at_ns;
 }
 
 /* Its state at @at_ns, by the times at which it changed. */
-static const char *sheet_state(const json_t *sheet, int64_t at_ns)
+static const char *sheet_state(const struct sheet_row *sheet, int64_t at_ns)
 {
-	if (sheet_time(sheet, "verified") <= at_ns)
+	if (sheet_was(sheet->verified, at_ns))
 		return "verified";
-	if (sheet_time(sheet, "applied") <= at_ns)
+	if (sheet_was(sheet->applied, at_ns))
 		return "applied";
-	if (sheet_time(sheet, "accepted") <= at_ns)
+	if (sheet_was(sheet->accepted, at_ns))
 		return "accepted";
-	if (sheet_time(sheet, "rejected") <= at_ns)
+	if (sheet_was(sheet->rejected, at_ns))
 		return "rejected";
-	if (sheet_time(sheet, "expires") <= at_ns)
+	if (sheet_was(sheet->expires, at_ns))
 		return "expired";
 	return "proposed";
 }
@@ -52,72 +43,60 @@ static const char *sheet_waits_for(const char *state, const char *advice)
 	return NULL;
 }
 
-static json_t *sheet_subject(const json_t *sheet)
+static const char *sheet_subject(const struct sheet_row *sheet, struct arena *a)
 {
-	rw_cleanup(str_done) struct str text = {0};
-	const json_t *priority = json_object_get(sheet, "priority");
-	str_add(&text, doc_word(sheet, "device"));
-	if (*doc_word(sheet, "port_group"))
-		str_addf(&text, " %s", doc_word(sheet, "port_group"));
-	if (json_is_integer(priority))
-		str_addf(&text, " p%d", (int)json_integer_value(priority));
-	return json_string_or_null(text.s);
+	const char *priority = "";
+	if (sheet->priority >= 0)
+		priority = arena_printf(a, " p%d", sheet->priority);
+	return arena_printf(a, "%s%s%s%s", str_or(sheet->device, ""),
+		str_if(sheet->port_group, " "), str_or(sheet->port_group, ""), priority);
 }
 
-static bool sheet_is_in_range(const struct client *client, const json_t *sheet)
+static bool sheet_is_in_range(const struct client *client, const struct sheet_row *sheet)
 {
-	static const char *const times[] = {
-		"made", "accepted", "rejected", "applied", "verified", "expires"};
-	for (size_t i = 0; i < rw_countof(times); i++) {
-		const int64_t t_ns = sheet_time(sheet, times[i]);
-		if (t_ns > client->from_ns && t_ns <= client->to_ns)
+	const wall_t times[] = {sheet->made, sheet->accepted, sheet->rejected, sheet->applied,
+		sheet->verified, sheet->expires};
+	for (size_t i = 0; i < rw_countof(times); i++)
+		if (sheet_was(times[i], client->to_ns) && times[i].ns > client->from_ns)
 			return true;
-	}
 	return false;
 }
 
-json_t *sheet_row(const struct client *client, const json_t *sheet)
+static void sheet_complete(const struct client *client, struct arena *a, struct sheet_row *sheet)
 {
-	static const char *const kept[] = {"id", "device", "port_group", "priority", "diagnosis",
-		"advice", "summary", "made", "expires", "accepted", "accepted_by", "rejected",
-		"rejected_by", "rejected_why", "applied", "applied_by", "verified", "verdict",
-		"collect", "blocked_by"};
-	json_t *row = json_object(), *why = json_null();
-	const char *state = doc_word(sheet, "state");
+	const struct sheet_due *due = sheet->rollback_due;
+	sheet->subject = sheet_subject(sheet, a);
 	if (client->to_ns < client->end_ns)
-		state = sheet_state(sheet, client->to_ns);
-	for (size_t i = 0; i < rw_countof(kept); i++) {
-		json_t *value = json_object_get(sheet, kept[i]);
-		json_object_set(row, kept[i], value ? value : json_null());
-	}
-	const json_t *due = json_object_get(sheet, "rollback_due");
-	if (json_is_object(due) && sheet_time(due, "time") <= client->to_ns)
-		why = json_string_or_null(doc_word(due, "why"));
-	json_object_set_new(row, "subject", sheet_subject(sheet));
-	json_object_set_new(row, "state", json_string(state));
-	const char *change = doc_word(sheet, "change");
-	json_object_set_new(row, "change", json_string_or_null(*change ? change : NULL));
-	json_object_set_new(row, "rollback_why", why);
-	json_object_set_new(row, "waits_for",
-		json_string_or_null(sheet_waits_for(state, doc_word(sheet, "advice"))));
-	json_object_set_new(row, "in_range", json_boolean(sheet_is_in_range(client, sheet)));
-	return row;
+		sheet->state = sheet_state(sheet, client->to_ns);
+	if (due && sheet_was(due->time, client->to_ns))
+		sheet->rollback_why = str_or(due->why, "");
+	if (sheet->change && !*sheet->change)
+		sheet->change = NULL;
+	sheet->waits_for = sheet_waits_for(sheet->state, sheet->advice);
+	sheet->in_range = sheet_is_in_range(client, sheet);
 }
 
-int sheet_rows(struct client *client, json_t **ret, struct err *e)
+void sheet_list_read(
+	const struct client *client, const json_t *doc, struct arena *a, struct sheet_list *ret)
 {
-	json_t *list = NULL, *rows = json_array(), *sheet;
-	size_t i;
-	*ret = rows;
+	shape_read(&sheet_list_shape, doc, a, ret);
+	for (size_t i = 0; i < ret->n_sheets; i++)
+		sheet_complete(client, a, &ret->sheets[i]);
+}
+
+int sheet_rows(struct client *client, struct arena *a, struct sheet_list *ret, struct err *e)
+{
+	json_t *list = NULL;
+	size_t n = 0;
+	*ret = (struct sheet_list){0};
 	const int rc = report_served(client, "tune/list", &list, e);
-	if (rc < 0) {
-		json_decref(rows);
-		*ret = NULL;
+	if (rc < 0)
 		return rc;
-	}
-	json_array_foreach (json_object_get(list, "sheets"), i, sheet)
-		if (sheet_time(sheet, "made") <= client->to_ns)
-			json_array_append_new(rows, sheet_row(client, sheet));
+	sheet_list_read(client, list, a, ret);
+	for (size_t i = 0; i < ret->n_sheets; i++)
+		if (sheet_was(ret->sheets[i].made, client->to_ns))
+			ret->sheets[n++] = ret->sheets[i];
+	ret->n_sheets = n;
 	json_decref(list);
 	return 0;
 }

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/document/json_value.h"
 #include "agent/answers/common/range_read.h"
 #include "agent/answers/common/report_frame.h"
 #include "config/fabric.h"
@@ -24,10 +24,10 @@ enum { NEAR_SHOWN = 30 };
 
 static const struct limits_kind {
 	uint16_t peak, limit;
-	const char *what, *known, *title;
+	const char *what, *title;
 } limits_kinds[] = {
-	{M_PG_HEADROOM_WATERMARK, M_CFG_PG_HEADROOM, "headroom", "headroom", "headroom"},
-	{M_POOL_WATERMARK, M_CFG_POOL, "pool", "pools", "buffer pool"},
+	{M_PG_HEADROOM_WATERMARK, M_CFG_PG_HEADROOM, "headroom", "headroom"},
+	{M_POOL_WATERMARK, M_CFG_POOL, "pool", "buffer pool"},
 };
 
 struct limits_near {
@@ -114,19 +114,16 @@ static int limits_order(const void *left, const void *right)
 	return (a->entity->id > b->entity->id) - (a->entity->id < b->entity->id);
 }
 
-static void limits_add(json_t *rows, const struct limits_near *near)
+static struct limits_row limits_row_of(const struct limits_near *near)
 {
 	const struct entity *entity = near->entity;
-	json_t *priority = json_null();
-	if (json_array_size(rows) >= NEAR_SHOWN)
-		return;
-	if (entity->priority >= 0)
-		priority = json_integer(entity->priority);
-	json_array_append_new(rows,
-		json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:f}", "device", entity->device, "port",
-			entity->port, "priority", priority, "what", near->kind->what, "peak_bytes",
-			near->peak, "limit_bytes", near->limit, "used_ratio",
-			near->peak / near->limit));
+	return (struct limits_row){.device = entity->device,
+		.port = entity->port,
+		.priority = entity->priority,
+		.what = near->kind->what,
+		.peak_bytes = near->peak,
+		.limit_bytes = near->limit,
+		.used_ratio = near->peak / near->limit};
 }
 
 static bool limits_is_full(const struct limits_near *near)
@@ -155,7 +152,7 @@ static void limits_problems(json_t *doc, const struct limits_near *v, size_t n)
 
 static int limits_read_kind(struct client *client, const struct range_plan *plan,
 	const struct limits_kind *kind, struct limits_near **v, size_t *n, size_t *cap,
-	json_t *known, struct err *e)
+	size_t *ret_known, struct err *e)
 {
 	const struct entities *entities = history_entities(client->history);
 	const uint16_t metrics[] = {kind->peak, kind->limit};
@@ -163,7 +160,6 @@ static int limits_read_kind(struct client *client, const struct range_plan *plan
 		.priority = HISTORY_ANY_PRIORITY, .metrics = &kind->limit, .n_metrics = 1};
 	struct limits_walk walk = {.kind = kind, .index = map_new()};
 	struct range_read read = {0};
-	size_t n_known = 0;
 	int rc = 0;
 	if (plan->n_steps > 0)
 		rc = history_each_before(
@@ -177,47 +173,40 @@ static int limits_read_kind(struct client *client, const struct range_plan *plan
 		limits_close(slot);
 		if (!entity || isnan(slot->peak))
 			continue;
-		n_known++;
+		(*ret_known)++;
 		if (slot->peak < NEAR_RATIO * slot->limit)
 			continue;
 		rw_grow(*v, *n, *cap);
 		(*v)[(*n)++] = (struct limits_near){kind, entity, slot->peak, slot->limit};
 	}
-	json_object_set_new(known, kind->known, json_integer((json_int_t)n_known));
 	range_read_done(&read);
 	map_free(walk.index);
 	free(walk.v);
 	return rc;
 }
 
-static json_int_t limits_known(const json_t *known)
-{
-	return json_integer_value(json_object_get(known, "headroom")) +
-		json_integer_value(json_object_get(known, "pools"));
-}
-
-int limits_range_put(struct client *client, json_t *doc, struct err *e)
+int limits_range_read(struct client *client, json_t *doc, struct arena *a, struct limits_range *ret,
+	struct err *e)
 {
 	struct range_plan plan;
 	struct limits_near *v = NULL;
 	size_t n = 0, cap = 0;
-	json_t *rows = json_array(), *known = json_object();
+	*ret = (struct limits_range){.rows = arena_array(a, struct limits_row, NEAR_SHOWN)};
+	size_t *known[] = {&ret->known.headroom, &ret->known.pools};
 	int rc = range_plan_make(client, &plan, e);
 	for (size_t i = 0; rc == 0 && i < rw_countof(limits_kinds); i++)
-		rc = limits_read_kind(client, &plan, &limits_kinds[i], &v, &n, &cap, known, e);
+		rc = limits_read_kind(client, &plan, &limits_kinds[i], &v, &n, &cap, known[i], e);
 	if (n > 1)
 		qsort(v, n, sizeof(*v), limits_order);
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		limits_add(rows, &v[i]);
+	for (size_t i = 0; rc == 0 && i < n && i < NEAR_SHOWN; i++)
+		ret->rows[ret->n_rows++] = limits_row_of(&v[i]);
 	limits_problems(doc, v, n);
 	free(v);
-	if (rc == 0 && json_integer_value(json_object_get(known, "headroom")) == 0)
+	if (rc == 0 && ret->known.headroom == 0)
 		report_missing(doc, "headroom: fill and size are delivered by no port");
-	if (rc == 0 && json_integer_value(json_object_get(known, "pools")) == 0)
+	if (rc == 0 && ret->known.pools == 0)
 		report_missing(doc, "buffer pools: fill and size are delivered by no switch");
-	json_object_set_new(doc, "near_limit", rows);
-	json_object_set_new(doc, "near_known", known);
 	report_figure(doc, "near_limit", "headrooms and pools used by 80 % or more",
-		limits_known(known) > 0 ? (double)n : NAN, "-");
+		ret->known.headroom + ret->known.pools > 0 ? (double)n : NAN, "-");
 	return rc;
 }

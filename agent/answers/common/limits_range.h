@@ -8,15 +8,21 @@
 
 #include <jansson.h>
 
+#include "agent/answers/tuning/answer.h"
+
+struct arena;
 struct client;
 struct err;
 
-/*
- * limits_range_put - "near_limit": [{device, port, priority, what: "headroom|pool", peak_bytes,
- * limit_bytes, used_ratio}] of those used by 80 % or more, fullest first; "near_known":
- * {headroom, pools}: of how many both numbers are known; missing data; and a problem where a
- * headroom was full. 0 or a negative errno with @e.
- */
-int limits_range_put(struct client *client, json_t *doc, struct err *e);
+struct limits_range {
+	struct limits_row *rows; /* used by 80 % or more, fullest first; the first 30 */
+	size_t n_rows;
+	struct limits_known known;
+};
+
+/* limits_range_read - in @a. To @doc, a report: missing data, a problem where something was full,
+ * and how many were near. 0 or a negative errno with @e. */
+int limits_range_read(struct client *client, json_t *doc, struct arena *a, struct limits_range *ret,
+	struct err *e);
 
 #endif

@@ -10,6 +10,5 @@
 struct page;
 struct page *daily_report_page(const json_t *doc);
 struct page *handover_report_page(const json_t *doc);
-struct page *tuning_report_page(const json_t *doc);
 
 #endif
