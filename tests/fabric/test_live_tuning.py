@@ -139,7 +139,7 @@ def test(build, work):
         own = [d for d in drifts(lab)[before:] if d["device"] == sheet["device"]]
         check(not own, "what was agreed to is told as drift: %s" % own)
         lab.set("kmin", "300KB", "--device", sheet["device"])
-        wait_for("a threshold nobody agreed to is told", lambda: [d for d in drifts(lab)[before:] if d["device"] == sheet["device"] and "300000" in d["text"]], 75, every_s=2)
+        wait_for("a threshold nobody agreed to is told", lambda: [d for d in drifts(lab)[before:] if d["device"] == sheet["device"] and "now 300 KB" in d["text"]], 75, every_s=2)
         marks.append(("drift", time.monotonic()))
         told = [e["text"] for e in lab.events("tuning")]
         for word in ("proposed", "accepted", "applied", "verified"):
