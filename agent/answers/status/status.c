@@ -725,13 +725,17 @@ enum { WINDOW_INTERVALS = 3 };
 void status_verdict(const struct client *client, const struct status_answer *status,
 	const struct open_incident *incidents, size_t n, struct arena *a, struct verdict *ret)
 {
+	/* a judge's samples are in other databases */
+	int64_t window_ns = (WINDOW_INTERVALS - 1) * config_interval(client->config);
+	if (client->config->judging)
+		window_ns = 0;
 	const struct verdict_in in = {.incidents = incidents,
 		.n_incidents = n,
 		.quality = &status->data_quality,
 		.agent = &status->agent,
 		.alarms = status->alarms,
 		.n_alarms = status->n_alarms,
-		.window_ns = (WINDOW_INTERVALS - 1) * config_interval(client->config),
+		.window_ns = window_ns,
 		.judged_elsewhere = status->judged_elsewhere};
 	verdict_of(&in, a, ret);
 }

@@ -148,9 +148,9 @@ static void verdict_say_incidents(
 static void verdict_put_first_window(struct verdict_words *words, const struct verdict_in *in)
 {
 	const bool known = in->agent->has_data && in->quality->first_sample.ns != TIME_UNKNOWN.ns;
-	if (known && in->agent->data_time.ns - in->quality->first_sample.ns >= in->window_ns)
+	if (in->window_ns == 0 || verdict_rank(words->state) >= verdict_rank(GOLDEN_UNKNOWN))
 		return;
-	if (verdict_rank(words->state) >= verdict_rank(GOLDEN_UNKNOWN))
+	if (known && in->agent->data_time.ns - in->quality->first_sample.ns >= in->window_ns)
 		return;
 	words->state = GOLDEN_UNKNOWN;
 	str_done(&words->text);

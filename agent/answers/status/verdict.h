@@ -35,7 +35,7 @@ struct verdict_in {
 	const struct agent_state *agent;
 	const struct store_alarm *alarms;
 	size_t n_alarms;
-	int64_t window_ns; /* of the fastest detectors */
+	int64_t window_ns; /* of the fastest detectors; 0: the data is in other databases */
 	bool judged_elsewhere; /* incidents are in another database */
 };
 
