@@ -246,6 +246,20 @@ static bool correlate_whole(
 	return !left->device && !left->host && right->device;
 }
 
+/* A family of groups. Never both ways: else the two would wait for each other. */
+static bool correlate_tier(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
+{
+	const struct fabric_device *here = device_of(fabric, left);
+	const struct fabric_device *there = device_of(fabric, right);
+	if (!here || !there || here->role != there->role || !left->group || !right->group)
+		return false;
+	if (here != there)
+		return true;
+	return !wider_group(fabric, left, right) && !wider_group(fabric, right, left) &&
+		name_compare(left->group, right->group) < 0;
+}
+
 /* What began with another one of a family, and is about as large. */
 #define TOGETHER_NS (60 * NS_PER_S)
 #define TOGETHER_LEAST 0.5 /* of the value of what it explains */
@@ -253,18 +267,9 @@ static bool correlate_whole(
 static bool correlate_together(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *here = device_of(fabric, left);
-	const struct fabric_device *there = device_of(fabric, right);
-	if (!here || !there || here->role != there->role)
-		return false;
-	if (llabs(left->first_ns - right->first_ns) > TOGETHER_NS ||
-		!(left->value >= TOGETHER_LEAST * right->value))
-		return false;
-	/* of one device: not where one group is a part of the other, and the first by name */
-	if (here != there)
-		return true;
-	return !wider_group(fabric, left, right) && !wider_group(fabric, right, left) &&
-		name_compare(str_or(left->group, ""), str_or(right->group, "")) < 0;
+	return correlate_tier(fabric, left, right) &&
+		llabs(left->first_ns - right->first_ns) <= TOGETHER_NS &&
+		left->value >= TOGETHER_LEAST * right->value;
 }
 
 /* correlate_near - is @other as near to @cause_of_it as @near asks (enum cause_near, any of them)?
@@ -287,6 +292,7 @@ static bool correlate_near(const struct fabric *fabric, unsigned near, const str
 		{NEAR_WIDER, wider_group},
 		{NEAR_BEYOND, correlate_beyond},
 		{NEAR_WHOLE, correlate_whole},
+		{NEAR_TIER, correlate_tier},
 		{NEAR_TOGETHER, correlate_together},
 	};
 	for (size_t i = 0; i < rw_countof(tests); i++)
@@ -309,7 +315,7 @@ bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
 #define LATER_NS (10 * 60 * NS_PER_S)
 
 /* Kinds of nearness that are no place: all incidents of the cause are looked at. */
-#define ANYWHERE (NEAR_FABRIC | NEAR_BEYOND | NEAR_WHOLE | NEAR_TOGETHER)
+#define ANYWHERE (NEAR_FABRIC | NEAR_BEYOND | NEAR_WHOLE | NEAR_TIER | NEAR_TOGETHER)
 /* Kinds that both ends share a device for, each its own or one that it is linked to. */
 #define BY_DEVICE (NEAR_DEVICE | NEAR_GROUP | NEAR_WIDER)
 

@@ -113,9 +113,12 @@ enum cause_near {
 	NEAR_BEYOND = 128,
 	/* the cause is about all devices together (it names none), the consequence about one */
 	NEAR_WHOLE = 256,
-	/* anywhere in the tier, but both began within a minute, and the cause is no much smaller
-	 * one: a family that has one reason */
-	NEAR_TOGETHER = 512,
+	/* both are about groups of switches of one tier; of two groups of one switch, of which
+	 * none is a part of the other, the first by name */
+	NEAR_TIER = 512,
+	/* so, and both began within a minute, and the cause is no much smaller one: a family that
+	 * has one reason */
+	NEAR_TOGETHER = 1024,
 };
 
 /* cause_explains - how near @other must be to be taken for a consequence of @cause: enum

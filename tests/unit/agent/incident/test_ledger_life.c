@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "agent/incident/explain.h"
 #include "agent/incident/ledger.h"
 #include "agent/modules.h"
 #include "base/cleanup.h"
@@ -263,6 +264,25 @@ static void test_families(void **state)
 	}
 }
 
+/* Of two that are alike at most one explains the other: else both would wait. */
+static void test_families_have_one_head(void **state)
+{
+	static const enum cause causes[] = {CAUSE_ECMP_LOW_ENTROPY, CAUSE_OVERSUBSCRIPTION,
+		CAUSE_ECMP_IMBALANCE, CAUSE_UNLUCKY_PLACEMENT};
+	static const char *const groups[] = {"to:spine1", "uplinks"};
+	struct life life = life_begin();
+	for (size_t k = 0; k < rw_countof(causes); k++) {
+		const struct incident one = {
+			.cause = causes[k], .device = "leaf1", .group = groups[0], .value = 1};
+		const struct incident other = {
+			.cause = causes[k], .device = "leaf1", .group = groups[1], .value = 1};
+		print_message("   row: %s\n", cause_name(causes[k]));
+		assert_false(explains(life.config->fabric, &one, &other) &&
+			explains(life.config->fabric, &other, &one));
+	}
+	life_end(&life);
+}
+
 /* ---- what a job loses ------------------------------------------------------- */
 
 #define BLOCKS 60
@@ -362,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_part_of_what_ended),
 		cmocka_unit_test(test_set_back),
 		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_families_have_one_head),
 		cmocka_unit_test(test_loss_counts),
 		cmocka_unit_test(test_spoken_of_by_nobody),
 	};
