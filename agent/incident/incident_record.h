@@ -49,6 +49,7 @@ struct incident_record {
 	/* whole windows in which it could have opened, but was held back because of another
 	 * incident that may explain it */
 	double waited;
+	double owes; /* whole windows that it must still last, since what explained it ended */
 	struct cost cost; /* what it costs so far */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
 

@@ -692,8 +692,9 @@ static void ledger_take_raised(
 
 	switch (record->i.state) {
 	case INCIDENT_PENDING:
-		if (weight_sum(&record->weight) >= record->hold && !record->falls &&
-			stands_alone(ledger, record, finding))
+		record->owes -= weight_share(finding);
+		if (record->owes <= 0 && weight_sum(&record->weight) >= record->hold &&
+			!record->falls && stands_alone(ledger, record, finding))
 			ledger_begin_open(ledger, slot, finding);
 		return;
 	case INCIDENT_CLEARING:
@@ -726,6 +727,7 @@ static void ledger_weigh_anew(struct ledger *ledger, const struct incident_recor
 		if (part->i.state != INCIDENT_PENDING || !str_eq(part->folded, ended->i.id))
 			continue;
 		weight_done(&part->weight);
+		part->owes = part->hold + 2;
 		part->folded[0] = '\0';
 	}
 }
