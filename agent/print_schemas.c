@@ -64,6 +64,8 @@ static const struct printed {
 	{"report-links", NULL, &links_answer_shape, true, true},
 	{"report-pause", NULL, &pause_answer_shape, true, true},
 	{"report-spine-imbalance", NULL, &spine_answer_shape, true, true},
+	{"pause-tree", NULL, &pause_tree_answer_shape, false, false},
+	{"pause-ports", NULL, &pause_ports_answer_shape, false, false},
 	{"report-tuning", NULL, &tuning_answer_shape, true, true},
 	{"ecmp-groups", "Imbalance of each ECMP group with the chance baseline.",
 		&spine_answer_shape, true, false},

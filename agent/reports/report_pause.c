@@ -13,6 +13,8 @@
 #include "agent/reports/report.h"
 #include "agent/reports/report_shift.h"
 #include "base/arena.h"
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -32,31 +34,33 @@ static const enum cause pause_causes[] = {CAUSE_SLOW_RECEIVER, CAUSE_PFC_STORM, 
 /* ---- where it began ---------------------------------------------------------------------- */
 
 /* Trees of one window, with the time of that window. */
-static int pause_add_trees(
-	struct client *client, const char *incident, json_t *trees, struct err *e)
+static int pause_add_trees(struct client *client, const char *incident, struct pause_answer *answer,
+	struct arena *a, struct err *e)
 {
 	const struct pause_ask ask = {.priority = PRIO_NONE, .incident = incident};
-	json_t *doc = NULL, *tree;
-	size_t i;
-	const int rc = pause_tree_document(client, &ask, &doc, e);
+	struct pause_tree_answer one;
+	const int rc = pause_tree_make(client, &ask, a, &one, e);
 	if (rc < 0)
 		return rc;
-	json_array_foreach (json_object_get(doc, "trees"), i, tree) {
-		json_t *one = json_copy(tree);
-		json_object_set(one, "from", json_object_get(doc, "from"));
-		json_object_set(one, "to", json_object_get(doc, "to"));
-		json_array_append_new(trees, one);
+	struct pause_tree *trees =
+		arena_array(a, struct pause_tree, answer->n_trees + one.n_trees + 1);
+	if (answer->n_trees)
+		memcpy(trees, answer->trees, answer->n_trees * sizeof(*trees));
+	answer->trees = trees;
+	for (size_t i = 0; i < one.n_trees; i++) {
+		trees[answer->n_trees] = one.trees[i];
+		trees[answer->n_trees].from = one.from;
+		trees[answer->n_trees++].to = one.to;
 	}
-	json_decref(doc);
 	return 0;
 }
 
 /* Of the incidents, worst first, each in the window in which it was found; without one, of the step
  * with most pause. Single values may be gone: then there is no tree, and the report says so. */
 static int pause_trees(struct client *client, const struct pause_range *range,
-	struct pause_answer *answer, json_t *doc, struct err *e)
+	struct pause_answer *answer, struct arena *a, json_t *doc, struct err *e)
 {
-	json_t *trees = json_array(), *row;
+	const json_t *row;
 	const json_t *incidents = answer->incidents;
 	const size_t step = answer->worst_step;
 	size_t i;
@@ -64,7 +68,7 @@ static int pause_trees(struct client *client, const struct pause_range *range,
 	json_array_foreach (incidents, i, row) {
 		if (i >= TREES_WANTED)
 			break;
-		rc = pause_add_trees(client, doc_word(row, "id"), trees, e);
+		rc = pause_add_trees(client, doc_word(row, "id"), answer, a, e);
 		if (rc < 0 && rc != -ENODATA)
 			break;
 		rc = 0;
@@ -76,13 +80,12 @@ static int pause_trees(struct client *client, const struct pause_range *range,
 		at.from_ns = at.to_ns - plan->step_ns;
 		if (plan->step_ns > TREE_SPAN_NS)
 			at.from_ns = at.to_ns - TREE_SPAN_NS;
-		rc = pause_add_trees(&at, NULL, trees, e);
+		rc = pause_add_trees(&at, NULL, answer, a, e);
 	}
-	if (step != SIZE_MAX && json_array_size(trees) == 0)
+	if (step != SIZE_MAX && answer->n_trees == 0)
 		report_missing(doc,
 			"where pause began is not known: the single values of that "
 			"time say nothing, or are no longer stored");
-	answer->trees = trees;
 	return rc;
 }
 
@@ -108,7 +111,7 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 		doc, "incidents", "incidents about pause", (double)json_array_size(incidents), "-");
 	const bool known = answer->ports_known > 0;
 	range_missing(client, &range->plan, known ? &range->read : NULL, doc);
-	const int rc = pause_trees(client, range, answer, doc, e);
+	const int rc = pause_trees(client, range, answer, a, doc, e);
 	if (rc < 0)
 		return rc;
 	return report_put_stale(client, doc, e);
@@ -119,7 +122,6 @@ static void pause_put(json_t *doc, struct pause_answer *answer)
 {
 	shape_put(doc, &pause_answer_shape, answer);
 	json_decref(answer->incidents);
-	json_decref(answer->trees);
 }
 
 static int pause_collect(struct client *client, const struct report_ask *ask,

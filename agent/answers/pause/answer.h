@@ -9,6 +9,7 @@
 
 #include "agent/answers/common/chart.h"
 #include "agent/answers/common/limits.h"
+#include "agent/answers/pause/pause_document.h"
 #include "agent/answers/pause/pause_range.h"
 #include "agent/document/shape.h"
 
@@ -63,7 +64,8 @@ struct pause_answer {
 	struct pause_ecn_order *ecn_order;
 	size_t n_ecn_order;
 	struct chart chart;
-	json_t *trees;
+	struct pause_tree *trees;
+	size_t n_trees;
 	size_t worst_step; /* in which some port was paused most; SIZE_MAX without pause */
 };
 extern const struct shape pause_answer_shape, pause_watchdog_shape, pause_ecn_order_shape;

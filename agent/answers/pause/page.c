@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "agent/document/json_value.h"
 #include "agent/document/page.h"
 #include "agent/answers/common/report_blocks.h"
 #include "agent/answers/common/report_page.h"
@@ -11,62 +10,51 @@
 
 enum { PORTS_NAMED = 4 };
 
-static void pause_level(struct str *out, const json_t *edge)
+static void pause_level(struct str *out, const struct pause_wait *edge)
 {
-	const double low = doc_number(edge, "lo_ratio"), high = doc_number(edge, "hi_ratio");
-	if (low < high)
+	if (edge->lo_ratio < edge->hi_ratio)
 		str_add(out, "<= ");
-	page_quantity(out, high, "ratio");
+	page_quantity(out, edge->hi_ratio, "ratio");
 }
 
 /* "  leaf1 (Eth49) waits for spine1   8.8 %   med" */
-static void pause_edge(struct str *out, const json_t *edge)
+static void pause_edge(struct str *out, const struct pause_wait *edge)
 {
-	const json_t *ports = json_object_get(edge, "ports");
-	const size_t n = json_array_size(ports);
-	for (json_int_t i = 0; i < json_integer_value(json_object_get(edge, "depth")); i++)
+	for (uint64_t i = 0; i < edge->depth; i++)
 		str_add(out, "  ");
-	str_addf(out, "%s (", doc_word(edge, "waits"));
-	for (size_t i = 0; i < n && i < PORTS_NAMED; i++)
-		str_addf(out, "%s%s", str_if(i > 0, ", "),
-			json_string_value(json_array_get(ports, i)));
-	if (n > PORTS_NAMED)
-		str_addf(out, " and %zu more", n - PORTS_NAMED);
-	str_addf(out, ") paused by %s, ", doc_word(edge, "paused_by"));
+	str_addf(out, "%s (", edge->waits);
+	for (size_t i = 0; i < edge->n_ports && i < PORTS_NAMED; i++)
+		str_addf(out, "%s%s", str_if(i > 0, ", "), edge->ports[i]);
+	if (edge->n_ports > PORTS_NAMED)
+		str_addf(out, " and %zu more", edge->n_ports - PORTS_NAMED);
+	str_addf(out, ") paused by %s, ", edge->paused_by);
 	pause_level(out, edge);
-	str_addf(out, ", confidence %s\n", doc_word(edge, "confidence"));
+	str_addf(out, ", confidence %s\n", edge->confidence);
 }
 
-static void pause_tree_head(struct page *page, const json_t *tree)
+static void pause_tree_head(struct page *page, const struct pause_tree *tree)
 {
-	rw_cleanup(str_done) struct str text = {0};
-	const char *host = doc_word(tree, "host");
-	const char *from = doc_word(tree, "from"), *to = doc_word(tree, "to");
-	const int priority = (int)json_integer_value(json_object_get(tree, "priority"));
-	if (!*from || !*to)
-		return;
-	str_addf(&text, "%s at %s:%s, priority %d: ", *host ? host : "queue",
-		doc_word(tree, "device"), doc_word(tree, "port"), priority);
-	const json_int_t switches = json_integer_value(json_object_get(tree, "switches"));
-	const json_int_t hosts = json_integer_value(json_object_get(tree, "hosts"));
-	str_addf(&text, "%d switch%s and %d host%s wait, confidence %s, ", (int)switches,
-		str_if(switches != 1, "es"), (int)hosts, plural((uint64_t)hosts),
-		doc_word(tree, "confidence"));
-	str_addf(&text, "%.10s %.8sZ to %.8sZ", from, from + 11, to + 11);
-	page_text(page, text.s);
+	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
+	wall_text(from, tree->from, 0);
+	wall_text(to, tree->to, 0);
+	page_textf(page,
+		"%s at %s:%s, priority %d: %d switch%s and %d host%s wait, confidence %s, "
+		"%.10s %.8sZ to %.8sZ",
+		str_or(tree->host, "queue"), tree->device, tree->port, tree->priority,
+		(int)tree->switches, str_if(tree->switches != 1, "es"), (int)tree->hosts,
+		plural(tree->hosts), tree->confidence, from, from + 11, to + 11);
 }
 
-static void pause_trees(struct page *page, const json_t *trees)
+static void pause_trees(struct page *page, const struct pause_answer *answer)
 {
-	const json_t *tree, *edge;
-	size_t i, k;
-	if (json_array_size(trees) > 0)
+	if (answer->n_trees > 0)
 		page_heading(page, "Where it began, and who waited");
-	json_array_foreach (trees, i, tree) {
+	for (size_t i = 0; i < answer->n_trees; i++) {
+		const struct pause_tree *tree = &answer->trees[i];
 		rw_cleanup(str_done) struct str lines = {0};
 		pause_tree_head(page, tree);
-		json_array_foreach (json_object_get(tree, "edges"), k, edge)
-			pause_edge(&lines, edge);
+		for (size_t k = 0; k < tree->n_edges; k++)
+			pause_edge(&lines, &tree->edges[k]);
 		page_code(page, "", str_or(lines.s, ""));
 	}
 }
@@ -103,7 +91,7 @@ struct page *pause_page(const json_t *doc, const void *of)
 	else
 		page_text(page, "Not known: no switch delivered pause in this time.");
 	report_block_pause(page, json_object_get(doc, "ports"));
-	pause_trees(page, answer->trees);
+	pause_trees(page, answer);
 	pause_page_watchdog(page, answer);
 	if (answer->n_ecn_order > 0)
 		page_heading(page, "Did ECN mark before PFC paused?");

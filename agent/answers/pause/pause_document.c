@@ -13,7 +13,6 @@
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
 #include "agent/client/known_names.h"
-#include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "analyzers/measure/input.h"
@@ -105,7 +104,8 @@ struct drawing {
 	const char *root;
 	const char *accused; /* host, NULL */
 	const char *accused_role; /* NULL where nobody is */
-	json_t *edges;
+	struct pause_wait *waits; /* room for all lines */
+	size_t n_waits;
 };
 
 static void pause_document_add_edge(struct drawing *drawing, const struct pause_edge *edge)
@@ -143,57 +143,56 @@ static const char *waiting_name(const struct pause_edge *edge)
 	return str_or(edge->host, edge->by->port->name);
 }
 
-static json_t *line_json(const struct drawing *drawing, const struct tree_line *line, int depth)
+static struct pause_wait wait_of(
+	const struct drawing *drawing, const struct tree_line *line, uint64_t depth)
 {
-	json_t *o = json_object(), *ports = json_array();
 	const struct pause_edge *most = line->edges[0];
-	const char *confidence = "high";
-	double least = 1;
+	struct pause_wait ret = {.root = drawing->root,
+		.depth = depth,
+		.waits = "hosts",
+		.role = line->accused ? drawing->accused_role : "victim",
+		.ports = arena_array(drawing->a, const char *, line->n + 1),
+		.n_ports = line->n,
+		.least_ratio = 1,
+		.confidence = "high",
+		.victims = line->waits ? COUNT_UNKNOWN : line->n};
 	for (size_t i = 0; i < line->n; i++) {
 		const struct pause_edge *e = line->edges[i];
 		if (edge_level(e) > edge_level(most))
 			most = e;
-		least = fmin(least, edge_level(e));
-		confidence = pause_document_worse(confidence, edge_confidence(e));
+		ret.least_ratio = fmin(ret.least_ratio, edge_level(e));
+		ret.confidence = pause_document_worse(ret.confidence, edge_confidence(e));
 		if (!line->outsider)
-			json_array_append_new(ports, json_string(waiting_name(e)));
+			ret.ports[i] = waiting_name(e);
 	}
-	json_object_set_new(o, "root", json_string(drawing->root));
-	json_object_set_new(o, "depth", json_integer(depth));
-	json_object_set_new(o, "priority", json_integer(most->priority));
-	const char *waits = "hosts";
 	if (line->waits)
-		waits = line->waits->name;
+		ret.waits = line->waits->name;
 	else if (line->accused)
-		waits = drawing->accused;
+		ret.waits = drawing->accused;
 	else if (line->outsider)
-		waits = line->outsider;
-	if (line->outsider)
-		json_array_append_new(ports, json_string(line->outsider));
-	json_object_set_new(o, "waits", json_string(waits));
-	json_object_set_new(
-		o, "role", json_string(line->accused ? drawing->accused_role : "victim"));
-	json_object_set_new(o, "ports", ports);
-	json_object_set_new(o, "paused_by", json_string(pause_document_by_name(most)));
-	json_object_set_new(o, "lo_ratio", json_number_or_null(most->lo));
-	json_object_set_new(o, "hi_ratio", json_number_or_null(most->hi));
-	json_object_set_new(o, "least_ratio", json_number_or_null(least));
-	json_object_set_new(o, "measured", json_boolean(most->measured));
-	json_object_set_new(o, "confidence", json_string(confidence));
-	json_object_set_new(
-		o, "victims", line->waits ? json_null() : json_integer((json_int_t)line->n));
-	return o;
+		ret.waits = line->outsider;
+	if (line->outsider) {
+		ret.ports[0] = line->outsider;
+		ret.n_ports = 1;
+	}
+	ret.priority = most->priority;
+	ret.paused_by = pause_document_by_name(most);
+	ret.lo_ratio = most->lo;
+	ret.hi_ratio = most->hi;
+	ret.measured = most->measured;
+	return ret;
 }
 
 /* Draw what waits for @by. Each switch is opened once, where it is met first. */
-static void pause_document_draw(struct drawing *drawing, const struct fabric_device *by, int depth)
+static void pause_document_draw(
+	struct drawing *drawing, const struct fabric_device *by, uint64_t depth)
 {
 	for (size_t i = 0; i < drawing->n; i++) {
 		struct tree_line *l = &drawing->lines[i];
 		if (l->drawn || l->by != by)
 			continue;
 		l->drawn = true;
-		json_array_append_new(drawing->edges, line_json(drawing, l, depth));
+		drawing->waits[drawing->n_waits++] = wait_of(drawing, l, depth);
 		if (l->waits && !drawing->open[l->waits->index]) {
 			drawing->open[l->waits->index] = true;
 			pause_document_draw(drawing, l->waits, depth + 1);
@@ -260,14 +259,14 @@ static struct root_peak root_peak_of(const struct pause_root *root, const struct
 	return peak;
 }
 
-static json_t *tree_json(
+static struct pause_tree tree_of(
 	const struct pause_root *root, const struct pause_graph *graph, struct arena *a)
 {
 	const size_t n = root->n_direct + root->n_indirect;
 	struct drawing d = {.a = a,
 		.lines = arena_array(a, struct tree_line, n + 1),
 		.open = arena_array(a, bool, graph->observed->n_devices + 1),
-		.edges = json_array(),
+		.waits = arena_array(a, struct pause_wait, n + 1),
 		.root = str_or(root->host, port_text(root->port, a))};
 	for (size_t i = 0; i < root->n_direct; i++)
 		pause_document_add_edge(&d, root->direct[i]);
@@ -280,35 +279,29 @@ static json_t *tree_json(
 		pause_document_draw(&d, root->port->port->device, 1);
 	}
 	const struct root_peak peak = root_peak_of(root, graph);
-	json_t *o = json_object();
-	json_object_set_new(o, "priority", json_integer(root->priority));
-	json_object_set_new(
-		o, "origin", json_string(root->origin == ORIGIN_HOST ? "host" : "queue"));
-	json_object_set_new(o, "device", json_string(root->port->port->device->name));
-	json_object_set_new(o, "port", json_string(root->port->port->name));
-	json_object_set_new(o, "host", json_string_or_null(root->host));
-	json_object_set_new(o, "level_lo_ratio", json_number_or_null(root->level_lo));
-	json_object_set_new(o, "level_hi_ratio", json_number_or_null(root->level_hi));
-	json_object_set_new(o, "peak_ratio", json_number_or_null(peak.paused_ratio));
-	json_object_set_new(o, "watchdog", json_boolean(peak.fires));
-	json_object_set_new(o, "measured", json_boolean(root->measured));
-	json_object_set_new(o, "utilization_ratio",
-		json_number_or_null(
-			root->port->out_known ? root->port->out.utilization_ratio : NAN));
-	json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
-	json_object_set_new(o, "next_share_ratio", json_number_or_null(root->next_share));
-	json_object_set_new(o, "clear", json_boolean(root->clear));
-	json_object_set_new(o, "confidence", json_string(root_confidence(root)));
-	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(root)));
-	json_object_set_new(
-		o, "switches", json_integer((json_int_t)(root->n_switches + root->n_outsiders)));
-	json_object_set_new(o, "hosts", json_integer((json_int_t)root->n_hosts));
-	json_object_set_new(o, "incident", json_null());
-	json_object_set_new(o, "role", json_null());
-	json_object_set_new(o, "why", json_null());
-	json_object_set_new(o, "queues", json_array());
-	json_object_set_new(o, "edges", d.edges);
-	return o;
+	return (struct pause_tree){.priority = root->priority,
+		.origin = root->origin == ORIGIN_HOST ? "host" : "queue",
+		.device = root->port->port->device->name,
+		.port = root->port->port->name,
+		.host = root->host,
+		.level_lo_ratio = root->level_lo,
+		.level_hi_ratio = root->level_hi,
+		.peak_ratio = peak.paused_ratio,
+		.watchdog = peak.fires,
+		.measured = root->measured,
+		.utilization_ratio =
+			root->port->out_known ? root->port->out.utilization_ratio : NAN,
+		.share_ratio = root->share,
+		.next_share_ratio = root->next_share,
+		.clear = root->clear,
+		.confidence = root_confidence(root),
+		.level = arena_printf(a, "L%d", pause_ladder(root)),
+		.switches = root->n_switches + root->n_outsiders,
+		.hosts = root->n_hosts,
+		.edges = d.waits,
+		.n_edges = d.n_waits,
+		.from = TIME_UNKNOWN,
+		.to = TIME_UNKNOWN};
 }
 
 /* ---- what incidents say -------------------------------------------------- */
@@ -356,20 +349,18 @@ static const struct port_prio *accused_prio(
 }
 
 /* Where the pressure stands: the queues that the graph takes for the origin. */
-static json_t *queues_json(const struct pause_graph *graph, int priority)
+static struct pause_pile *piles_of(
+	const struct pause_graph *graph, int priority, struct arena *a, size_t *ret_n)
 {
-	json_t *list = json_array();
+	struct pause_pile *list = arena_array(a, struct pause_pile, QUEUES_SHOWN);
+	*ret_n = 0;
 	for (size_t i = 0; i < graph->n_roots; i++) {
 		const struct pause_root *root = &graph->roots[i];
 		if (root->priority != priority || root->origin != ORIGIN_QUEUE ||
-			root->share < QUEUE_SHARE || json_array_size(list) >= QUEUES_SHOWN)
+			root->share < QUEUE_SHARE || *ret_n >= QUEUES_SHOWN)
 			continue;
-		json_t *o = json_object();
-		json_object_set_new(o, "device", json_string(root->port->port->device->name));
-		json_object_set_new(o, "port", json_string(root->port->port->name));
-		json_object_set_new(o, "host", json_string_or_null(root->host));
-		json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
-		json_array_append_new(list, o);
+		list[(*ret_n)++] = (struct pause_pile){root->port->port->device->name,
+			root->port->port->name, root->host, root->share};
 	}
 	return list;
 }
@@ -386,31 +377,29 @@ static bool line_is_first(const struct drawing *drawing, size_t at)
 	return true;
 }
 
-static void accused_count(const struct drawing *drawing, size_t *ret_switches, size_t *ret_hosts)
+static void accused_count(const struct drawing *drawing, struct pause_tree *ret)
 {
 	for (size_t i = 0; i < drawing->n; i++) {
 		const struct tree_line *line = &drawing->lines[i];
 		if (line->waits || line->outsider)
-			*ret_switches += line_is_first(drawing, i);
+			ret->switches += line_is_first(drawing, i);
 		else if (!line->accused)
-			*ret_hosts += line->n;
+			ret->hosts += line->n;
 	}
 }
 
-/* All that waits at @priority, from the switch of the accused host outwards. Says how many switches
+/* All that waits at @priority, from the switch of the accused host outwards, and how many switches
  * and hosts wait. */
-static json_t *accused_edges(const struct pause_graph *graph, const struct port_prio *prio,
-	const struct accused *accused, struct arena *a, size_t *ret_switches, size_t *ret_hosts)
+static void accused_waits(const struct pause_graph *graph, const struct port_prio *prio,
+	const struct accused *accused, struct arena *a, struct pause_tree *ret)
 {
 	struct drawing d = {.a = a,
 		.lines = arena_array(a, struct tree_line, graph->n_edges + 1),
 		.open = arena_array(a, bool, graph->observed->n_devices + 1),
-		.edges = json_array(),
+		.waits = arena_array(a, struct pause_wait, graph->n_edges + 1),
 		.root = accused->host,
 		.accused = accused->host,
 		.accused_role = accused_role(accused)};
-	*ret_switches = 0;
-	*ret_hosts = 0;
 	for (size_t i = 0; i < graph->n_edges; i++)
 		if (graph->edges[i].priority == prio->priority)
 			pause_document_add_edge(&d, &graph->edges[i]);
@@ -425,95 +414,97 @@ static json_t *accused_edges(const struct pause_graph *graph, const struct port_
 	}
 	for (size_t i = 0; i < d.n; i++)
 		if (!d.lines[i].drawn)
-			json_array_append_new(d.edges, line_json(&d, &d.lines[i], 1));
-	accused_count(&d, ret_switches, ret_hosts);
-	return d.edges;
+			d.waits[d.n_waits++] = wait_of(&d, &d.lines[i], 1);
+	accused_count(&d, ret);
+	ret->edges = d.waits;
+	ret->n_edges = d.n_waits;
 }
 
 /* The tree of a host that does not slow down: its switch pauses it, and yet it is the origin, which
  * counters of pause alone cannot tell. */
-static json_t *sender_json(const struct pause_graph *graph, const struct port_prio *prio,
+static struct pause_tree sender_of(const struct pause_graph *graph, const struct port_prio *prio,
 	const struct accused *accused, struct arena *a)
 {
-	size_t switches, hosts;
 	const struct port_seen *port = prio->port;
-	json_t *edges = accused_edges(graph, prio, accused, a, &switches, &hosts);
-	json_t *o = json_object();
-	json_object_set_new(o, "priority", json_integer(prio->priority));
-	json_object_set_new(o, "origin", json_string("sender"));
-	json_object_set_new(o, "device", json_string(accused->device));
-	json_object_set_new(o, "port", json_string(accused->port));
-	json_object_set_new(o, "host", json_string(accused->host));
-	json_object_set_new(o, "level_lo_ratio", json_number_or_null(prio->tx_pause.lo));
-	json_object_set_new(o, "level_hi_ratio", json_number_or_null(prio->tx_pause.hi));
-	json_object_set_new(o, "peak_ratio", json_null());
-	json_object_set_new(o, "watchdog", json_false());
-	json_object_set_new(o, "measured", json_boolean(prio->tx_pause.measured));
-	json_object_set_new(o, "utilization_ratio",
-		json_number_or_null(port->in_known ? port->in.utilization_ratio : NAN));
-	json_object_set_new(o, "share_ratio", json_null());
-	json_object_set_new(o, "next_share_ratio", json_null());
-	json_object_set_new(o, "clear", json_boolean(accused->cause != CAUSE_UNKNOWN));
-	json_object_set_new(o, "confidence", json_string(accused_confidence(accused)));
-	json_object_set_new(o, "level",
-		json_string(switches >= 3 ? "L3" : (switches + hosts > 0 ? "L2" : "L1")));
-	json_object_set_new(o, "switches", json_integer((json_int_t)switches));
-	json_object_set_new(o, "hosts", json_integer((json_int_t)hosts));
-	json_object_set_new(o, "incident", json_string(accused->id));
-	json_object_set_new(o, "role", json_string(accused_role(accused)));
-	json_object_set_new(o, "why", json_string(accused->headline));
-	json_object_set_new(o, "queues", queues_json(graph, prio->priority));
-	json_object_set_new(o, "edges", edges);
-	return o;
+	struct pause_tree ret = {.priority = prio->priority,
+		.origin = "sender",
+		.device = accused->device,
+		.port = accused->port,
+		.host = accused->host,
+		.level_lo_ratio = prio->tx_pause.lo,
+		.level_hi_ratio = prio->tx_pause.hi,
+		.peak_ratio = NAN,
+		.measured = prio->tx_pause.measured,
+		.utilization_ratio = port->in_known ? port->in.utilization_ratio : NAN,
+		.share_ratio = NAN,
+		.next_share_ratio = NAN,
+		.clear = accused->cause != CAUSE_UNKNOWN,
+		.confidence = accused_confidence(accused),
+		.incident = accused->id,
+		.role = accused_role(accused),
+		.why = accused->headline,
+		.from = TIME_UNKNOWN,
+		.to = TIME_UNKNOWN};
+	accused_waits(graph, prio, accused, a, &ret);
+	ret.level = "L1";
+	if (ret.switches >= 3)
+		ret.level = "L3";
+	else if (ret.switches + ret.hosts > 0)
+		ret.level = "L2";
+	ret.queues = piles_of(graph, prio->priority, a, &ret.n_queues);
+	return ret;
 }
 
 /* Is the tree's root whom the incident accuses? */
-static bool is_accused_root(const json_t *tree, const struct accused *accused)
+static bool is_accused_root(const struct pause_tree *tree, const struct accused *accused)
 {
-	const char *host = doc_word(tree, "host");
-	const bool host_root = str_eq(doc_word(tree, "origin"), "host");
 	if (accused->host)
-		return host_root && str_eq(host, accused->host);
-	return str_eq(doc_word(tree, "device"), accused->device) &&
-		str_eq(doc_word(tree, "port"), accused->port);
+		return str_eq(tree->origin, "host") && str_eq(tree->host, accused->host);
+	return str_eq(tree->device, accused->device) && str_eq(tree->port, accused->port);
 }
 
 /* The incident names the root of a tree: the tree says so. */
-static bool accused_marks(json_t *trees, const struct accused *accused)
+static bool accused_marks(struct pause_tree_answer *answer, const struct accused *accused)
 {
-	json_t *tree;
-	size_t k;
-	json_array_foreach (trees, k, tree) {
+	for (size_t k = 0; k < answer->n_trees; k++) {
+		struct pause_tree *tree = &answer->trees[k];
 		if (!is_accused_root(tree, accused))
 			continue;
-		json_object_set_new(tree, "incident", json_string(accused->id));
-		json_object_set_new(tree, "role", json_string("culprit"));
-		json_object_set_new(tree, "why", json_string(accused->headline));
+		tree->incident = accused->id;
+		tree->role = "culprit";
+		tree->why = accused->headline;
 		return true;
 	}
 	return false;
 }
 
 /* Trees of queues at @priority: the tree of their sender shows the same waits. */
-static void drop_queue_trees(json_t *trees, int priority)
+static void drop_queue_trees(struct pause_tree_answer *answer, int priority)
 {
-	for (size_t k = json_array_size(trees); k-- > 0;) {
-		const json_t *tree = json_array_get(trees, k);
-		if (str_eq(doc_word(tree, "origin"), "queue") &&
-			json_integer_value(json_object_get(tree, "priority")) == priority)
-			json_array_remove(trees, k);
-	}
+	size_t n = 0;
+	for (size_t k = 0; k < answer->n_trees; k++)
+		if (!str_eq(answer->trees[k].origin, "queue") ||
+			answer->trees[k].priority != priority)
+			answer->trees[n++] = answer->trees[k];
+	answer->n_trees = n;
+}
+
+static void insert_tree(struct pause_tree_answer *answer, struct pause_tree tree)
+{
+	memmove(answer->trees + 1, answer->trees, answer->n_trees * sizeof(tree));
+	answer->trees[0] = tree;
+	answer->n_trees++;
 }
 
 /* Why the tree of the incident that was asked for does not begin with whom it accuses. */
-static const char *differs_text(const struct accused *accused, const json_t *trees, struct arena *a)
+static const char *differs_text(
+	const struct accused *accused, const struct pause_tree_answer *answer, struct arena *a)
 {
-	const json_t *first = json_array_get(trees, 0);
 	const char *whom = str_or(accused->host, accused->device);
 	const char *here = "no pause of this window has an origin";
-	if (first)
+	if (answer->n_trees > 0)
 		here = arena_printf(a, "pause of this window begins at %s:%s",
-			doc_word(first, "device"), doc_word(first, "port"));
+			answer->trees[0].device, answer->trees[0].port);
 	if (!whom)
 		return arena_printf(a, "incident %s (%s) is about many devices, not one origin; %s",
 			accused->id, cause_name(accused->cause), here);
@@ -523,47 +514,43 @@ static const char *differs_text(const struct accused *accused, const json_t *tre
 
 /*
  * The trees of a window name whom its incidents accuse: a tree of the same origin says so; a host
- * that does not slow down gets a tree of its own in place of those of the queues it fills. NULL, or
- * why the tree differs from the incident that was asked for.
+ * that does not slow down gets a tree of its own in place of those of the queues it fills. Says why
+ * the tree differs from the incident that was asked for.
  */
-static const char *trees_agree(json_t *trees, const struct pause_graph *graph,
+static void trees_agree(struct pause_tree_answer *answer, const struct pause_graph *graph,
 	const struct accused *accused, size_t n, const struct pause_ask *asked, struct arena *a)
 {
-	const char *differs = NULL;
 	for (size_t i = 0; i < n; i++) {
 		const bool was_asked = str_eq(accused[i].id, asked->incident);
-		if (accused_marks(trees, &accused[i]))
+		if (accused_marks(answer, &accused[i]))
 			continue;
 		const struct port_prio *prio = NULL;
 		if (accused_sends(&accused[i]))
 			prio = accused_prio(graph->observed, &accused[i]);
 		if (prio && prio->tx_pause.hi > 0 &&
 			pause_document_is_wanted(asked->priority, prio->priority)) {
-			drop_queue_trees(trees, prio->priority);
-			json_array_insert_new(trees, 0, sender_json(graph, prio, &accused[i], a));
+			drop_queue_trees(answer, prio->priority);
+			insert_tree(answer, sender_of(graph, prio, &accused[i], a));
 		} else if (was_asked) {
-			differs = differs_text(&accused[i], trees, a);
+			answer->differs_because = differs_text(&accused[i], answer, a);
 		}
 	}
-	return differs;
 }
 
-static json_t *cycles_json(const struct pause_graph *graph, int priority, struct arena *a)
+static void put_rings(const struct pause_graph *graph, int priority, struct arena *a,
+	struct pause_tree_answer *ret)
 {
-	json_t *list = json_array();
+	ret->cycles = arena_array(a, struct pause_ring, graph->n_cycles + 1);
 	for (size_t i = 0; i < graph->n_cycles; i++) {
 		const struct pause_cycle *c = &graph->cycles[i];
 		if (!pause_document_is_wanted(priority, c->priority))
 			continue;
-		json_t *o = json_object(), *ports = json_array();
+		const char **ports = arena_array(a, const char *, c->n + 1);
 		for (size_t k = 0; k < c->n; k++)
-			json_array_append_new(ports, json_string(port_text(c->edges[k]->at, a)));
-		json_object_set_new(o, "priority", json_integer(c->priority));
-		json_object_set_new(o, "still", json_boolean(c->still));
-		json_object_set_new(o, "ports", ports);
-		json_array_append_new(list, o);
+			ports[k] = port_text(c->edges[k]->at, a);
+		ret->cycles[ret->n_cycles++] =
+			(struct pause_ring){c->priority, c->still, ports, c->n};
 	}
-	return list;
 }
 
 /* The sum of counters of the lossless queues, NAN when none of them is known. */
@@ -587,11 +574,11 @@ static double lossless_sum(
 	return sum;
 }
 
-static json_t *count_json(double count)
+static uint64_t count_of(double count)
 {
 	if (isnan(count))
-		return json_null();
-	return json_integer((json_int_t)count);
+		return COUNT_UNKNOWN;
+	return (uint64_t)count;
 }
 
 /* Some switches count drops at egress only: a count of 0 there says nothing of the ingress. Which
@@ -612,12 +599,11 @@ static bool any_cycle(const struct pause_graph *graph, int priority)
 }
 
 /* Roots that are accepted; when there is none, and no ring either, the strongest candidates. */
-static json_t *trees_json(const struct pause_graph *graph, const struct pause_graph *tail,
-	const struct pause_ask *asked, struct arena *a)
+static void put_trees(const struct pause_graph *graph, const struct pause_graph *tail,
+	const struct pause_ask *asked, struct arena *a, struct pause_tree_answer *ret)
 {
-	json_t *trees = json_array();
 	for (int clear = 1; clear >= 0; clear--) {
-		const bool found = json_array_size(trees) > 0 || any_cycle(tail, asked->priority);
+		const bool found = ret->n_trees > 0 || any_cycle(tail, asked->priority);
 		if (!clear && found)
 			break;
 		for (size_t i = 0; i < graph->n_roots; i++) {
@@ -627,80 +613,91 @@ static json_t *trees_json(const struct pause_graph *graph, const struct pause_gr
 				continue;
 			if (!clear && root->share < SMALL_SHARE)
 				continue;
-			if (json_array_size(trees) >= (clear ? TREES_SHOWN : 1))
+			if (ret->n_trees >= (clear ? TREES_SHOWN : 1))
 				break;
-			json_array_append_new(trees, tree_json(root, graph, a));
+			ret->trees[ret->n_trees++] = tree_of(root, graph, a);
 		}
 	}
-	return trees;
 }
 
-static json_t *make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
+static void put_rows(struct pause_tree_answer *ret, struct arena *a)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ret->n_trees; i++)
+		n += ret->trees[i].n_edges;
+	ret->rows = arena_array(a, struct pause_wait, n + 1);
+	for (size_t i = 0; i < ret->n_trees; i++)
+		for (size_t k = 0; k < ret->trees[i].n_edges; k++)
+			ret->rows[ret->n_rows++] = ret->trees[i].edges[k];
+}
+
+static void make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
 	const struct pause_ask *asked, const struct accused *accused, size_t n_accused,
-	struct arena *a)
+	struct arena *a, struct pause_tree_answer *ret)
 {
 	static const size_t drops[] = {
 		offsetof(struct port_prio, pg_drops), offsetof(struct port_prio, drops)};
 	static const size_t storms[] = {offsetof(struct port_prio, storms)};
 	const struct observed *observed = graph->observed;
 	const int priority = asked->priority;
-	size_t waiting = 0;
-	double unresolved = 0;
-	for (size_t i = 0; i < graph->n_edges; i++)
-		waiting += pause_document_is_wanted(priority, graph->edges[i].priority);
-	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		if (pause_document_is_wanted(priority, c))
-			unresolved += graph->unresolved[c];
-	json_t *doc = json_object(), *rows = json_array();
-	json_t *trees = trees_json(graph, tail, asked, a);
-	const char *differs = trees_agree(trees, graph, accused, n_accused, asked, a);
-	for (size_t i = 0; i < json_array_size(trees); i++)
-		json_array_extend(rows, json_object_get(json_array_get(trees, i), "edges"));
-	json_object_set_new(doc, "incident", json_string_or_null(asked->incident));
-	json_object_set_new(doc, "differs_because", json_string_or_null(differs));
-	json_object_set_new(doc, "observable", json_boolean(graph->observable));
-	json_object_set_new(doc, "trees", trees);
-	json_object_set_new(doc, "cycles", cycles_json(tail, priority, a));
-	json_object_set_new(doc, "rows", rows);
-	json_object_set_new(doc, "waiting", json_integer((json_int_t)waiting));
-	json_object_set_new(doc, "unresolved", json_real(unresolved));
 	const double ingress = lossless_sum(observed, priority, &drops[0], 1);
 	const double egress = lossless_sum(observed, priority, &drops[1], 1);
-	json_object_set_new(
-		doc, "drops_not_counted", json_string_or_null(drops_not_counted(ingress, egress)));
-	json_object_set_new(
-		doc, "lossless_drops", count_json(lossless_sum(observed, priority, drops, 2)));
-	json_object_set_new(
-		doc, "watchdog_events", count_json(lossless_sum(observed, priority, storms, 1)));
-	return doc;
+	*ret = (struct pause_tree_answer){.incident = asked->incident,
+		.observable = graph->observable,
+		.trees = arena_array(a, struct pause_tree, TREES_SHOWN + n_accused + 1),
+		.drops_not_counted = drops_not_counted(ingress, egress),
+		.lossless_drops = count_of(lossless_sum(observed, priority, drops, 2)),
+		.watchdog_events = count_of(lossless_sum(observed, priority, storms, 1))};
+	for (size_t i = 0; i < graph->n_edges; i++)
+		ret->waiting += pause_document_is_wanted(priority, graph->edges[i].priority);
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
+		if (pause_document_is_wanted(priority, c))
+			ret->unresolved += graph->unresolved[c];
+	put_trees(graph, tail, asked, a, ret);
+	trees_agree(ret, graph, accused, n_accused, asked, a);
+	put_rings(tail, priority, a, ret);
+	put_rows(ret, a);
 }
 
 /* ---- ports --------------------------------------------------------------- */
 
-static void put_share(json_t *object, const char *way, const struct pause_share *share)
+static enum maybe is_measured(const struct pause_share *share)
 {
-	char key[32];
-	snprintf(key, sizeof(key), "%s_lo_ratio", way);
-	json_object_set_new(object, key, json_number_or_null(share->lo));
-	snprintf(key, sizeof(key), "%s_hi_ratio", way);
-	json_object_set_new(object, key, json_number_or_null(share->hi));
-	const bool known = !isnan(share->hi);
-	json_t *measured = json_null(), *quality = json_null();
-	if (known) {
-		measured = json_boolean(share->measured);
-		quality = json_string(share->measured ? "time" : "frames");
-	}
-	snprintf(key, sizeof(key), "%s_measured", way);
-	json_object_set_new(object, key, measured);
-	snprintf(key, sizeof(key), "%s_quality", way);
-	json_object_set_new(object, key, quality);
+	if (isnan(share->hi))
+		return MAYBE_UNKNOWN;
+	return maybe_of(share->measured);
 }
 
-static json_t *frames_json(const struct amount *amount)
+static const char *share_quality(const struct pause_share *share)
+{
+	if (isnan(share->hi))
+		return NULL;
+	return share->measured ? "time" : "frames";
+}
+
+static uint64_t frames_of(const struct amount *amount)
 {
 	if (amount->known)
-		return json_integer((json_int_t)amount->value);
-	return json_null();
+		return (uint64_t)amount->value;
+	return COUNT_UNKNOWN;
+}
+
+static struct pause_pair pair_of(const struct port_prio *prio, struct arena *a)
+{
+	return (struct pause_pair){.device = prio->port->port->device->name,
+		.port = prio->port->port->name,
+		.peer = peer_name(prio->port, a),
+		.priority = prio->priority,
+		.rx_lo_ratio = prio->rx_pause.lo,
+		.rx_hi_ratio = prio->rx_pause.hi,
+		.rx_measured = is_measured(&prio->rx_pause),
+		.rx_quality = share_quality(&prio->rx_pause),
+		.tx_lo_ratio = prio->tx_pause.lo,
+		.tx_hi_ratio = prio->tx_pause.hi,
+		.tx_measured = is_measured(&prio->tx_pause),
+		.tx_quality = share_quality(&prio->tx_pause),
+		.rx_frames = frames_of(&prio->rx_frames),
+		.tx_frames = frames_of(&prio->tx_frames)};
 }
 
 static double pause_document_strongest(const struct port_prio *prio)
@@ -735,40 +732,26 @@ static bool pause_document_is_asked(const struct pause_ask *asked, const struct 
 	return port->alias[0] && str_glob(asked->port, port->alias);
 }
 
-static json_t *make_ports(
-	const struct pause_graph *graph, const struct pause_ask *asked, struct arena *a)
+static void make_ports(const struct pause_graph *graph, const struct pause_ask *asked,
+	struct arena *a, struct pause_ports_answer *ret)
 {
 	const struct observed *o = graph->observed;
 	const struct port_prio **v = arena_array(a, const struct port_prio *, o->n_prios + 1);
 	size_t n = 0;
-	bool observable = false;
 	for (size_t i = 0; i < o->n_prios; i++) {
 		const struct port_prio *l = o->prios[i];
 		if (!pause_document_is_wanted(asked->priority, l->priority) ||
 			!pause_document_is_asked(asked, l->port->port))
 			continue;
-		observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
+		ret->observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
 		if (asked->all || pause_document_strongest(l) > 0)
 			v[n++] = l;
 	}
 	if (n)
 		qsort(v, n, sizeof(*v), by_strength);
-	json_t *doc = json_object(), *rows = json_array();
-	for (size_t i = 0; i < n; i++) {
-		json_t *row = json_object();
-		json_object_set_new(row, "device", json_string(v[i]->port->port->device->name));
-		json_object_set_new(row, "port", json_string(v[i]->port->port->name));
-		json_object_set_new(row, "peer", json_string_or_null(peer_name(v[i]->port, a)));
-		json_object_set_new(row, "priority", json_integer(v[i]->priority));
-		put_share(row, "rx", &v[i]->rx_pause);
-		put_share(row, "tx", &v[i]->tx_pause);
-		json_object_set_new(row, "rx_frames", frames_json(&v[i]->rx_frames));
-		json_object_set_new(row, "tx_frames", frames_json(&v[i]->tx_frames));
-		json_array_append_new(rows, row);
-	}
-	json_object_set_new(doc, "observable", json_boolean(observable));
-	json_object_set_new(doc, "ports", rows);
-	return doc;
+	ret->ports = arena_array(a, struct pause_pair, n + 1);
+	for (size_t i = 0; i < n; i++)
+		ret->ports[ret->n_ports++] = pair_of(v[i], a);
 }
 
 /* ---- from the database --------------------------------------------------- */
@@ -838,12 +821,6 @@ static bool is_any_port(
 	return false;
 }
 
-static void put_range(json_t *doc, const struct pause_range *range)
-{
-	json_object_set_new(doc, "from", json_time(range->from_ns));
-	json_object_set_new(doc, "to", json_time(range->to_ns));
-}
-
 /* The graph of what was asked for. @ask is completed from its incident. */
 static int pause_document_begin(struct client *client, struct pause_ask *ask,
 	struct pause_range *range, const struct pause_graph **ret, struct arena *turn,
@@ -871,14 +848,13 @@ static int pause_document_begin(struct client *client, struct pause_ask *ask,
 	return 0;
 }
 
-int pause_tree_document(
-	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e)
+int pause_tree_make(struct client *client, const struct pause_ask *ask, struct arena *a,
+	struct pause_tree_answer *ret, struct err *e)
 {
-	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	struct pause_ask asked = *ask;
 	struct pause_range range;
 	const struct pause_graph *graph = NULL;
-	int r = pause_document_begin(client, &asked, &range, &graph, turn, e);
+	int r = pause_document_begin(client, &asked, &range, &graph, a, e);
 	if (r < 0)
 		return r;
 	/* A ring that closed during the time range has moved something in it: so the end of the
@@ -886,18 +862,30 @@ int pause_tree_document(
 	const struct pause_graph *tail = graph;
 	if (!any_cycle(graph, asked.priority))
 		r = graph_of(client, range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART,
-			range.to_ns, turn, &tail, e);
+			range.to_ns, a, &tail, e);
 	if (r < 0)
 		return r;
 	struct accused *accused;
 	size_t n_accused;
-	r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, turn,
-		&accused, &n_accused, e);
+	r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, a, &accused,
+		&n_accused, e);
 	if (r < 0)
 		return r;
-	*ret = make_tree(graph, tail, &asked, accused, n_accused, turn);
-	put_range(*ret, &range);
+	make_tree(graph, tail, &asked, accused, n_accused, a, ret);
+	ret->from.ns = range.from_ns;
+	ret->to.ns = range.to_ns;
 	return 0;
+}
+
+int pause_tree_document(
+	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *turn = arena_new();
+	struct pause_tree_answer answer;
+	const int r = pause_tree_make(client, ask, turn, &answer, e);
+	if (r == 0)
+		*ret = shape_json(&pause_tree_answer_shape, &answer);
+	return r;
 }
 
 int pause_ports_document(
@@ -910,7 +898,8 @@ int pause_ports_document(
 	const int r = pause_document_begin(client, &asked, &range, &graph, turn, e);
 	if (r < 0)
 		return r;
-	*ret = make_ports(graph, &asked, turn);
-	put_range(*ret, &range);
+	struct pause_ports_answer answer = {.from = {range.from_ns}, .to = {range.to_ns}};
+	make_ports(graph, &asked, turn, &answer);
+	*ret = shape_json(&pause_ports_answer_shape, &answer);
 	return 0;
 }
