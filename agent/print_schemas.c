@@ -15,6 +15,7 @@
 #include "agent/answers/links/answer.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/spine/answer.h"
+#include "agent/answers/topology/topology_views.h"
 #include "agent/answers/tuning/answer.h"
 
 #define COMMON "common.schema.json"
@@ -66,6 +67,8 @@ static const struct printed {
 	{"report-spine-imbalance", NULL, &spine_answer_shape, true, true},
 	{"pause-tree", NULL, &pause_tree_answer_shape, false, false},
 	{"pause-ports", NULL, &pause_ports_answer_shape, false, false},
+	{"topology-show", NULL, &topo_answer_shape, false, false},
+	{"topology-check", NULL, &topology_audit_shape, false, false},
 	{"report-tuning", NULL, &tuning_answer_shape, true, true},
 	{"ecmp-groups", "Imbalance of each ECMP group with the chance baseline.",
 		&spine_answer_shape, true, false},

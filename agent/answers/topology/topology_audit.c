@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "agent/answers/common/text.h"
 #include "agent/answers/topology/topology_outside.h"
 #include "config/address.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "agent/document/json_value.h"
 #include "agent/answers/topology/topology_views.h"
 #include "db/model/cause.h"
 
@@ -25,10 +25,64 @@
 enum { CRITICAL, WARNING, INFO, SEVERITIES };
 static const char *const severities[SEVERITIES] = {"critical", "warning", "info"};
 
+#define SHAPE struct topology_finding
+static const struct field topology_finding_fields[] = {
+	TEXT(severity, "How bad it is.", .type = "severity", .known = true),
+	TEXT(kind, "What it is, which never changes.", .known = true),
+	TEXT(device, "Device.", .known = true),
+	TEXT(port, "Port."),
+	TEXT(peer, "Other end."),
+	TEXT(text, "What was found.", .known = true),
+	TEXT(remedy, "What to do.", .known = true),
+};
+static SHAPE_OF(topology_finding, "TopoFinding", "A finding.", .common = true);
+#undef SHAPE
+
+#define SHAPE struct topology_leaf
+static const struct field topology_leaf_fields[] = {
+	TEXT(device, "Leaf.", .known = true),
+	COUNT(host_bps, "Speed of all host ports.", .unit = UNIT_BITS_PER_S, .unknown = true),
+	COUNT(uplink_bps, "Speed of all uplinks.", .unit = UNIT_BITS_PER_S, .unknown = true),
+	NUMBER(oversubscription_ratio, UNIT_RATIO, "Their quotient; 1: none."),
+	COUNT(uplinks, "Uplinks."),
+	COUNT(uplinks_up, "Uplinks that are up."),
+	COUNT(uplinks_usual, "Uplinks that most leaves have."),
+};
+static SHAPE_OF(topology_leaf, "TopoLeaf", "A leaf.");
+#undef SHAPE
+
+#define SHAPE struct topology_checked
+static const struct field topology_checked_fields[] = {
+	COUNT(links, "All links."),
+	COUNT(speed, "With the speed of both ends."),
+	COUNT(mtu, "With the MTU of both ends."),
+	COUNT(pfc, "With the PFC priorities of both ends."),
+};
+static SHAPE_OF(topology_checked, "Checked", "Links that could be compared.", .common = true);
+#undef SHAPE
+
+#define SHAPE struct topology_audit
+static const struct field topology_audit_fields[] = {
+	TEXT(fabric, "Name of the fabric.", .known = true),
+	ROWS(findings, topology_finding, "What does not fit; empty: all does."),
+	ROWS(leaves, topology_leaf, "Oversubscription of each leaf."),
+	PART(checked, topology_checked, "What could be compared."),
+};
+SHAPE_OF(topology_audit, "TopologyCheck", "Audit of the fabric graph.");
+#undef SHAPE
+
+struct audit_list { /* of one severity */
+	struct topology_finding *v;
+	size_t n, cap;
+};
+
 struct audit {
+	struct arena *arena; /* texts of findings */
 	const struct fabric *f;
 	const struct topology_facts *facts;
-	json_t *findings[SEVERITIES], *leaves;
+	struct audit_list findings[SEVERITIES];
+	struct topology_leaf *leaves;
+	size_t n_leaves;
 	unsigned links, speed_known, mtu_known, pfc_known; /* links whose both ends were known */
 	size_t (*reached)[ROLE_OTHER + 1], of_role[ROLE_OTHER + 1], usual;
 };
@@ -49,11 +103,15 @@ static void audit_add(struct audit *audit, int severity, const char *kind, struc
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(audit->findings[severity],
-		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "severity", severities[severity],
-			"kind", kind, "device", where.device, "port",
-			json_string_or_null(where.port), "peer", json_string_or_null(where.peer),
-			"text", text, "remedy", remedy));
+	struct audit_list *list = &audit->findings[severity];
+	rw_grow(list->v, list->n, list->cap);
+	list->v[list->n++] = (struct topology_finding){.severity = severities[severity],
+		.kind = kind,
+		.device = arena_strdup(audit->arena, where.device),
+		.port = where.port ? arena_strdup(audit->arena, where.port) : NULL,
+		.peer = where.peer ? arena_strdup(audit->arena, where.peer) : NULL,
+		.text = arena_strdup(audit->arena, text),
+		.remedy = arena_strdup(audit->arena, remedy)};
 }
 
 static char *topology_audit_rate(char buf[TEXT_MAX], uint64_t bps)
@@ -441,13 +499,6 @@ static struct leaf_sums leaf_sums_of(const struct audit *audit, const struct fab
 	return sums;
 }
 
-static json_t *bps_or_null(uint64_t bps)
-{
-	if (bps)
-		return json_integer((json_int_t)bps);
-	return json_null();
-}
-
 static void check_leaf(struct audit *audit, const struct fabric_device *device)
 {
 	const struct where where = {device->name, NULL, NULL};
@@ -468,12 +519,13 @@ static void check_leaf(struct audit *audit, const struct fabric_device *device)
 			"find the missing uplinks: the others of this tier have them",
 			"%zu uplinks, most %ss have %zu", sums.uplinks,
 			device_role_name(device->role), audit->usual);
-	json_array_append_new(audit->leaves,
-		json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", device->name, "host_bps",
-			bps_or_null(sums.hosts_bps), "uplink_bps", bps_or_null(sums.uplinks_bps),
-			"oversubscription_ratio", json_number_or_null(ratio), "uplinks",
-			(json_int_t)sums.uplinks, "uplinks_up", (json_int_t)sums.up,
-			"uplinks_usual", (json_int_t)audit->usual));
+	audit->leaves[audit->n_leaves++] = (struct topology_leaf){.device = device->name,
+		.host_bps = count_or_unknown(sums.hosts_bps),
+		.uplink_bps = count_or_unknown(sums.uplinks_bps),
+		.oversubscription_ratio = ratio,
+		.uplinks = sums.uplinks,
+		.uplinks_up = sums.up,
+		.uplinks_usual = audit->usual};
 }
 
 /* Each link is checked from one of its ends: that of a host's port, or the first by name. A member
@@ -520,59 +572,67 @@ static void topology_audit_check_device(struct audit *audit, const struct fabric
 /* Each thing outside once: of what a switch that is not asked does, nothing is known. */
 static void check_outside(struct audit *audit)
 {
-	json_t *rows = topology_outside_json(audit->f), *row;
-	size_t i;
-	json_array_foreach (rows, i, row) {
-		const json_t *devices = json_object_get(row, "devices");
-		const char *first = json_string_value(json_array_get(devices, 0));
-		const char *name = json_string_value(json_object_get(row, "name"));
-		const long long links = json_integer_value(json_object_get(row, "links"));
-		const bool known = str_eq(json_string_value(json_object_get(row, "kind")),
-			neighbor_kind_word(NEIGHBOR_SWITCH));
-		const struct where where = {first, NULL, name};
+	size_t n;
+	const struct topo_outside *rows = topology_outside(audit->f, audit->arena, &n);
+	for (size_t i = 0; i < n; i++) {
+		const char *name = rows[i].name;
+		const unsigned long long links = rows[i].links;
+		const bool known = str_eq(rows[i].kind, neighbor_kind_word(NEIGHBOR_SWITCH));
+		const struct where where = {rows[i].devices[0], NULL, name};
 		if (known)
 			audit_add(audit, INFO, "outside_switch", where,
 				"add it to devices, or leave the ports towards it out "
 				"(devices[].ports.exclude)",
-				"%s is a switch that is not in the configuration; %lld links of "
+				"%s is a switch that is not in the configuration; %llu links of "
 				"%zu "
 				"devices lead to it",
-				name, links, json_array_size(devices));
+				name, links, rows[i].n_devices);
 		else
 			audit_add(audit, INFO, "outside_unknown", where,
 				"declare it in links as \"host:NAME\" or \"switch:NAME\", or add "
 				"it "
 				"to devices",
-				"%s may be a switch or a host: LLDP does not tell; %lld links of "
+				"%s may be a switch or a host: LLDP does not tell; %llu links of "
 				"%zu "
 				"devices lead to it, and detectors about hosts leave them out",
-				name, links, json_array_size(devices));
+				name, links, rows[i].n_devices);
 	}
-	json_decref(rows);
+}
+
+/* The worst first, each severity in the order in which it was found. */
+static void topology_audit_sort(struct audit *audit, struct topology_audit *ret)
+{
+	size_t n = 0;
+	for (int s = 0; s < SEVERITIES; s++)
+		n += audit->findings[s].n;
+	ret->findings = arena_array(audit->arena, struct topology_finding, n + 1);
+	for (int s = 0; s < SEVERITIES; s++) {
+		for (size_t i = 0; i < audit->findings[s].n; i++)
+			ret->findings[ret->n_findings++] = audit->findings[s].v[i];
+		free(audit->findings[s].v);
+	}
 }
 
 json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts)
 {
-	struct audit a = {.f = fabric,
+	rw_cleanup(arena_freep) struct arena *arena = arena_new();
+	struct audit a = {.arena = arena,
+		.f = fabric,
 		.facts = facts,
-		.leaves = json_array(),
+		.leaves = arena_array(arena, struct topology_leaf, fabric->n_devices + 1),
 		.usual = usual_uplinks(fabric)};
-	json_t *all = json_array();
-	for (int s = 0; s < SEVERITIES; s++)
-		a.findings[s] = json_array();
 	reached_count(&a);
 	for (size_t i = 0; i < fabric->n_devices; i++)
 		topology_audit_check_device(&a, fabric->devices[i]);
 	facts->each_lldp(facts->arg, check_undeclared, &a);
 	check_outside(&a);
 	free(a.reached);
-	for (int s = 0; s < SEVERITIES; s++) {
-		json_array_extend(all, a.findings[s]);
-		json_decref(a.findings[s]);
-	}
-	return json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i}}", "fabric", fabric->name,
-		"findings", all, "leaves", a.leaves, "checked", "links", (int)a.links, "speed",
-		(int)a.speed_known, "mtu", (int)a.mtu_known, "pfc", (int)a.pfc_known);
+	struct topology_audit answer = {.fabric = fabric->name,
+		.leaves = a.leaves,
+		.n_leaves = a.n_leaves,
+		.checked = {a.links, a.speed_known, a.mtu_known, a.pfc_known}};
+	topology_audit_sort(&a, &answer);
+	return shape_json(&topology_audit_shape, &answer);
 }
 
 /* ---- as text ------------------------------------------------------------- */
@@ -591,31 +651,23 @@ static void topology_audit_check_text(
 	};
 	static const struct view leaf_view = {
 		NULL, "leaves", leaf_columns, rw_countof(leaf_columns), NULL, "no leaves"};
-	const json_t *findings = json_object_get(doc, "findings"),
-		     *checked = json_object_get(doc, "checked");
-	size_t i;
-	json_t *x;
-	json_array_foreach (findings, i, x) {
-		const char *port = json_string_value(json_object_get(x, "port")),
-			   *peer = json_string_value(json_object_get(x, "peer"));
-		fprintf(out, "%-8s  %s%s%s%s%s: %s (%s)\n          %s\n",
-			json_string_value(json_object_get(x, "severity")),
-			json_string_value(json_object_get(x, "device")), str_if(port, ":"),
-			str_or(port, ""), str_if(peer, " - "), str_or(peer, ""),
-			json_string_value(json_object_get(x, "text")),
-			json_string_value(json_object_get(x, "kind")),
-			json_string_value(json_object_get(x, "remedy")));
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct topology_audit answer;
+	shape_read(&topology_audit_shape, doc, a, &answer);
+	for (size_t i = 0; i < answer.n_findings; i++) {
+		const struct topology_finding *x = &answer.findings[i];
+		fprintf(out, "%-8s  %s%s%s%s%s: %s (%s)\n          %s\n", x->severity, x->device,
+			str_if(x->port, ":"), str_or(x->port, ""), str_if(x->peer, " - "),
+			str_or(x->peer, ""), x->text, x->kind, x->remedy);
 	}
 	if (!header)
 		return;
 	fprintf(out,
-		"%s%zu findings. Links with both ends known, of %lld: speed %lld, MTU %lld, PFC "
-		"%lld. The others were not checked.\n\n",
-		str_if(json_array_size(findings), "\n"), json_array_size(findings),
-		(long long)json_integer_value(json_object_get(checked, "links")),
-		(long long)json_integer_value(json_object_get(checked, "speed")),
-		(long long)json_integer_value(json_object_get(checked, "mtu")),
-		(long long)json_integer_value(json_object_get(checked, "pfc")));
+		"%s%zu findings. Links with both ends known, of %llu: speed %llu, MTU %llu, PFC "
+		"%llu. The others were not checked.\n\n",
+		str_if(answer.n_findings, "\n"), answer.n_findings,
+		(unsigned long long)answer.checked.links, (unsigned long long)answer.checked.speed,
+		(unsigned long long)answer.checked.mtu, (unsigned long long)answer.checked.pfc);
 	report_print(out, doc, &leaf_view, FORMAT_TABLE, header, color);
 }
 

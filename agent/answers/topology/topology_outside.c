@@ -1,10 +1,12 @@
-/* topology_outside - gathers the ports that lead out of the configuration by what they lead to. */
+/* topo_outside - gathers the ports that lead out of the configuration by what they lead to. */
 #include "agent/answers/topology/topology_outside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/answers/topology/topology_views.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 
@@ -52,18 +54,20 @@ static bool outside_has_role(const struct fabric *fabric, enum device_role role)
 /* Who hears one thing outside. */
 struct outside_heard {
 	unsigned by[ROLE_OTHER + 1]; /* devices of each role */
-	json_t *devices;
+	const char **devices;
+	size_t n_devices;
 };
 
-static struct outside_heard outside_heard_of(const struct outside_port *ports, size_t n)
+static struct outside_heard outside_heard_of(
+	const struct outside_port *ports, size_t n, struct arena *a)
 {
-	struct outside_heard heard = {.devices = json_array()};
+	struct outside_heard heard = {.devices = arena_array(a, const char *, n + 1)};
 	for (size_t i = 0; i < n; i++) {
 		const struct fabric_device *device = ports[i].port->device;
 		if (i > 0 && ports[i - 1].port->device == device)
 			continue;
 		heard.by[device->role]++;
-		json_array_append_new(heard.devices, json_string(device->name));
+		heard.devices[heard.n_devices++] = device->name;
 	}
 	return heard;
 }
@@ -80,31 +84,36 @@ static const char *outside_role(const struct fabric *fabric, const struct outsid
 	return "unknown";
 }
 
-static json_t *outside_row(const struct fabric *fabric, const struct outside_port *ports, size_t n)
+static struct topo_outside outside_row(
+	const struct fabric *fabric, const struct outside_port *ports, size_t n, struct arena *a)
 {
 	enum neighbor_kind kind = NEIGHBOR_UNKNOWN;
 	for (size_t i = 0; i < n; i++)
 		if (ports[i].port->outsider_kind == NEIGHBOR_SWITCH)
 			kind = NEIGHBOR_SWITCH;
-	struct outside_heard heard = outside_heard_of(ports, n);
+	struct outside_heard heard = outside_heard_of(ports, n, a);
 	const char *role = "unknown";
 	if (kind == NEIGHBOR_SWITCH)
 		role = outside_role(fabric, &heard);
-	return json_pack("{s:s, s:s, s:s, s:I, s:o}", "name", ports[0].port->outsider, "kind",
-		neighbor_kind_word(kind), "role", role, "links", (json_int_t)n, "devices",
-		heard.devices);
+	return (struct topo_outside){.name = ports[0].port->outsider,
+		.kind = neighbor_kind_word(kind),
+		.role = role,
+		.links = n,
+		.devices = heard.devices,
+		.n_devices = heard.n_devices};
 }
 
-json_t *topology_outside_json(const struct fabric *fabric)
+struct topo_outside *topology_outside(const struct fabric *fabric, struct arena *a, size_t *ret_n)
 {
 	struct outside_port *ports;
-	json_t *rows = json_array();
 	const size_t n = outside_gather(fabric, &ports);
+	struct topo_outside *rows = arena_array(a, struct topo_outside, n + 1);
+	*ret_n = 0;
 	for (size_t from = 0, to; from < n; from = to) {
 		to = from + 1;
 		while (to < n && str_eq(ports[to].port->outsider, ports[from].port->outsider))
 			to++;
-		json_array_append_new(rows, outside_row(fabric, ports + from, to - from));
+		rows[(*ret_n)++] = outside_row(fabric, ports + from, to - from, a);
 	}
 	free(ports);
 	return rows;

@@ -3,20 +3,74 @@
 #include "agent/answers/topology/topology_views.h"
 
 #include <string.h>
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "config/address.h"
 #include "agent/answers/topology/topology_outside.h"
 #include "base/str.h"
-#include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 
 #define MATRIX_COLUMNS 12 /* of a terminal's width */
 #define MATRIX_ROWS 48
 #define LINE_WIDTH 100
 
-static int topology_views_tier_of(const struct fabric_device *device)
+#define SHAPE struct topo_group
+static const struct field topo_group_fields[] = {
+	TEXT(id, "Group.", .known = true),
+	TEXTS(members, "Ports."),
+};
+static SHAPE_OF(topo_group, "TopoGroup", "An ECMP group.");
+#undef SHAPE
+
+#define SHAPE struct topo_device
+static const struct field topo_device_fields[] = {
+	TEXT(name, "Name.", .known = true),
+	TEXT(role, "`leaf`, `spine`, `superspine` or `other`.", .known = true),
+	COUNT(tier, "Distance from the hosts; 1: leaf."),
+	COUNT(links, "Links."),
+	ROWS(groups, topo_group, "ECMP groups."),
+};
+static SHAPE_OF(topo_device, "TopoDevice", "A device.");
+#undef SHAPE
+
+#define SHAPE struct topo_link
+static const struct field topo_link_fields[] = {
+	TEXT(device, "Device.", .known = true),
+	TEXT(port, "Port.", .known = true),
+	TEXT(peer, "Device or `host:NAME` at the other end.", .known = true),
+	TEXT(peer_port, "Port at the other end."),
+	COUNT(speed_bps, "Speed.", .unit = UNIT_BITS_PER_S, .unknown = true),
+	TEXT(state, "`up`, `down` or `unknown`.", .known = true),
+	TEXT(source, "`declared` or `discovered`.", .known = true),
+};
+static SHAPE_OF(topo_link, "TopoLink", "A link.");
+#undef SHAPE
+
+#define SHAPE struct topo_outside
+static const struct field topo_outside_fields[] = {
+	TEXT(name, "Name that it gives itself.", .known = true),
+	TEXT(kind, "What it seems to be.", .known = true),
+	TEXT(role, "Role it would have.", .known = true),
+	COUNT(links, "Links to it."),
+	TEXTS(devices, "Devices that see it."),
+};
+static SHAPE_OF(topo_outside, "Outside", "A neighbor that is not configured.");
+#undef SHAPE
+
+#define SHAPE struct topo_answer
+static const struct field topo_answer_fields[] = {
+	TEXT(fabric, "Name of the fabric.", .known = true),
+	FLAG(discover, "Are links discovered?"),
+	ROWS(devices, topo_device, "The devices."),
+	ROWS(links, topo_link, "The links."),
+	ROWS(outside, topo_outside, "Neighbors that are not configured."),
+};
+SHAPE_OF(topo_answer, "TopologyShow", "The fabric graph in force.");
+#undef SHAPE
+
+static unsigned topology_views_tier_of(const struct fabric_device *device)
 {
-	static const int tiers[] = {
+	static const unsigned tiers[] = {
 		[ROLE_LEAF] = 1, [ROLE_SPINE] = 2, [ROLE_SUPERSPINE] = 3, [ROLE_OTHER] = 0};
 	return tiers[device->role];
 }
@@ -26,8 +80,8 @@ static bool shown_from(const struct fabric_port *port)
 {
 	if (!port->peer)
 		return port->host || port->outsider;
-	int here = topology_views_tier_of(port->device),
-	    there = topology_views_tier_of(port->peer->device);
+	const unsigned here = topology_views_tier_of(port->device),
+		       there = topology_views_tier_of(port->peer->device);
 	if (here != there)
 		return here < there;
 	int c = name_compare(port->device->name, port->peer->device->name);
@@ -44,86 +98,107 @@ static const char *topology_views_state_of(
 	return "unknown";
 }
 
-static json_t *link_json(const struct fabric_port *port, const struct topology_facts *facts)
+static const char *link_peer(const struct fabric_port *port, struct arena *a)
 {
-	struct port_facts a = facts->port(facts->arg, port->device->name, port->name),
-			  b = {.up = -1};
-	rw_cleanup(str_done) struct str peer = {0};
 	if (port->peer)
-		b = facts->port(facts->arg, port->peer->device->name, port->peer->name);
-	if (port->peer)
-		str_add(&peer, port->peer->device->name);
-	else if (port->host)
-		str_addf(&peer, "host:%s", port->host);
-	else
-		str_addf(&peer, "%s:%s", neighbor_kind_word(port->outsider_kind), port->outsider);
-	uint64_t speed;
-	if (a.speed_bps)
-		speed = a.speed_bps;
-	else if (b.speed_bps)
-		speed = b.speed_bps;
-	else
-		speed = port->speed_bps;
-	const char *peer_port = NULL;
-	if (port->peer)
-		peer_port = port->peer->name;
-	else if (*port->host_nic)
-		peer_port = port->host_nic;
-	else if (*port->outsider_port)
-		peer_port = port->outsider_port;
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", port->device->name,
-		"port", port->name, "peer", peer.s, "peer_port", json_string_or_null(peer_port),
-		"speed_bps", speed ? json_integer((json_int_t)speed) : json_null(), "state",
-		topology_views_state_of(&a, port->peer ? &b : NULL), "source",
-		port->discovered ? "discovered" : "declared");
+		return port->peer->device->name;
+	if (port->host)
+		return arena_printf(a, "host:%s", port->host);
+	return arena_printf(a, "%s:%s", neighbor_kind_word(port->outsider_kind), port->outsider);
 }
 
-static json_t *topology_views_device_json(const struct fabric_device *device)
+static const char *link_peer_port(const struct fabric_port *port)
 {
-	json_t *groups = json_array();
-	json_int_t links = 0;
+	if (port->peer)
+		return port->peer->name;
+	if (*port->host_nic)
+		return port->host_nic;
+	if (*port->outsider_port)
+		return port->outsider_port;
+	return NULL;
+}
+
+static uint64_t link_speed(const struct fabric_port *port, const struct port_facts *here,
+	const struct port_facts *there)
+{
+	if (here->speed_bps)
+		return here->speed_bps;
+	if (there->speed_bps)
+		return there->speed_bps;
+	return count_or_unknown(port->speed_bps);
+}
+
+static struct topo_link link_of(
+	const struct fabric_port *port, const struct topology_facts *facts, struct arena *a)
+{
+	const struct port_facts here = facts->port(facts->arg, port->device->name, port->name);
+	struct port_facts there = {.up = -1};
+	if (port->peer)
+		there = facts->port(facts->arg, port->peer->device->name, port->peer->name);
+	return (struct topo_link){.device = port->device->name,
+		.port = port->name,
+		.peer = link_peer(port, a),
+		.peer_port = link_peer_port(port),
+		.speed_bps = link_speed(port, &here, &there),
+		.state = topology_views_state_of(&here, port->peer ? &there : NULL),
+		.source = port->discovered ? "discovered" : "declared"};
+}
+
+static struct topo_group group_of(const struct fabric_group *group, struct arena *a)
+{
+	struct topo_group ret = {.id = group->id,
+		.members = arena_array(a, const char *, group->n_members + 1),
+		.n_members = group->n_members};
+	for (size_t k = 0; k < group->n_members; k++)
+		ret.members[k] = group->members[k]->name;
+	return ret;
+}
+
+static struct topo_device topology_views_device(const struct fabric_device *device, struct arena *a)
+{
+	struct topo_device ret = {.name = device->name,
+		.role = device_role_name(device->role),
+		.tier = topology_views_tier_of(device),
+		.groups = arena_array(a, struct topo_group, device->n_groups + 1),
+		.n_groups = device->n_groups};
 	for (size_t i = 0; i < device->n_ports; i++)
-		links += device->ports[i]->peer || device->ports[i]->host ||
+		ret.links += device->ports[i]->peer || device->ports[i]->host ||
 			device->ports[i]->outsider;
-	for (size_t i = 0; i < device->n_groups; i++) {
-		json_t *members = json_array();
-		for (size_t k = 0; k < device->groups[i].n_members; k++)
-			json_array_append_new(
-				members, json_string(device->groups[i].members[k]->name));
-		json_array_append_new(groups,
-			json_pack("{s:s, s:o}", "id", device->groups[i].id, "members", members));
-	}
-	return json_pack("{s:s, s:s, s:i, s:I, s:o}", "name", device->name, "role",
-		device_role_name(device->role), "tier", topology_views_tier_of(device), "links",
-		links, "groups", groups);
+	for (size_t i = 0; i < device->n_groups; i++)
+		ret.groups[i] = group_of(&device->groups[i], a);
+	return ret;
 }
 
 json_t *topology_show_json(const struct fabric *fabric, const struct topology_facts *facts)
 {
-	json_t *devices = json_array(), *links = json_array();
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct topo_answer answer = {.fabric = fabric->name, .discover = fabric->discover};
+	size_t n_ports = 0;
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		n_ports += fabric->devices[i]->n_ports;
+	answer.devices = arena_array(a, struct topo_device, fabric->n_devices + 1);
+	answer.links = arena_array(a, struct topo_link, n_ports + 1);
+	answer.outside = topology_outside(fabric, a, &answer.n_outside);
 	for (size_t i = 0; i < fabric->n_devices; i++) {
 		const struct fabric_device *d = fabric->devices[i];
-		json_array_append_new(devices, topology_views_device_json(d));
+		answer.devices[answer.n_devices++] = topology_views_device(d, a);
 		for (size_t k = 0; k < d->n_ports; k++)
 			if (shown_from(d->ports[k]))
-				json_array_append_new(links, link_json(d->ports[k], facts));
+				answer.links[answer.n_links++] = link_of(d->ports[k], facts, a);
 	}
-	return json_pack("{s:s, s:b, s:o, s:o, s:o}", "fabric", fabric->name, "discover",
-		fabric->discover, "devices", devices, "links", links, "outside",
-		topology_outside_json(fabric));
+	return shape_json(&topo_answer_shape, &answer);
 }
 
 /* ---- as text ------------------------------------------------------------- */
 
-static void print_tiers(FILE *out, const json_t *devices)
+static void print_tiers(FILE *out, const struct topo_answer *answer)
 {
 	static const char *const roles[] = {"superspine", "spine", "leaf", "other"};
 	for (size_t r = 0; r < rw_countof(roles); r++) {
-		size_t i, n = 0, width = 0;
-		json_t *d;
-		json_array_foreach (devices, i, d) {
-			const char *name = doc_word(d, "name");
-			if (strcmp(doc_word(d, "role"), roles[r]) != 0)
+		size_t n = 0, width = 0;
+		for (size_t i = 0; i < answer->n_devices; i++) {
+			const char *name = answer->devices[i].name;
+			if (!str_eq(answer->devices[i].role, roles[r]))
 				continue;
 			if (n == 0 || width + strlen(name) + 2 > LINE_WIDTH) {
 				width = 14;
@@ -147,13 +222,11 @@ struct matrix {
 };
 
 /* The neighbours that stand over the columns; links to hosts have none. */
-static struct matrix matrix_of(const json_t *links)
+static struct matrix matrix_of(const struct topo_answer *answer)
 {
 	struct matrix matrix = {.n = 0};
-	size_t i;
-	json_t *link;
-	json_array_foreach (links, i, link) {
-		const char *peer = doc_word(link, "peer");
+	for (size_t i = 0; i < answer->n_links; i++) {
+		const char *peer = answer->links[i].peer;
 		size_t at = 0;
 		while (at < matrix.n && !str_eq(matrix.upper[at], peer))
 			at++;
@@ -175,14 +248,13 @@ struct matrix_row {
 };
 
 static struct matrix_row matrix_row_of(
-	const struct matrix *matrix, const json_t *links, const char *device)
+	const struct matrix *matrix, const struct topo_answer *answer, const char *device)
 {
 	struct matrix_row row = {.any = 0};
-	size_t i;
-	json_t *link;
-	json_array_foreach (links, i, link) {
-		const char *peer = doc_word(link, "peer");
-		if (!str_eq(doc_word(link, "device"), device))
+	for (size_t i = 0; i < answer->n_links; i++) {
+		const struct topo_link *link = &answer->links[i];
+		const char *peer = link->peer;
+		if (!str_eq(link->device, device))
 			continue;
 		row.hosts += strncmp(peer, "host:", 5) == 0;
 		for (size_t c = 0; c < matrix->n; c++) {
@@ -190,7 +262,7 @@ static struct matrix_row matrix_row_of(
 				continue;
 			row.any++;
 			row.total[c]++;
-			row.up[c] += !str_eq(doc_word(link, "state"), "down");
+			row.up[c] += !str_eq(link->state, "down");
 		}
 	}
 	return row;
@@ -215,21 +287,19 @@ static void print_matrix_row(
 
 /* Devices that have links to the next tier, and the neighbours they lead to: "2" links, "1/2" of
  * them up, "." none. */
-static void print_matrix(FILE *out, const json_t *doc)
+static void print_matrix(FILE *out, const struct topo_answer *answer)
 {
-	const json_t *links = json_object_get(doc, "links");
-	const struct matrix matrix = matrix_of(links);
-	size_t rows = 0, i;
-	json_t *device;
+	const struct matrix matrix = matrix_of(answer);
+	size_t rows = 0;
 	if (matrix.n == 0)
 		return;
 	fprintf(out, "\n  links %9s", "");
 	for (size_t c = 0; c < matrix.n; c++)
 		fprintf(out, " %8.8s", matrix.upper[c]);
 	fputs(matrix.dropped ? " ...\n" : "\n", out);
-	json_array_foreach (json_object_get(doc, "devices"), i, device) {
-		const char *name = doc_word(device, "name");
-		const struct matrix_row row = matrix_row_of(&matrix, links, name);
+	for (size_t i = 0; i < answer->n_devices; i++) {
+		const char *name = answer->devices[i].name;
+		const struct matrix_row row = matrix_row_of(&matrix, answer, name);
 		if (!row.any)
 			continue;
 		if (++rows > MATRIX_ROWS) {
@@ -241,24 +311,21 @@ static void print_matrix(FILE *out, const json_t *doc)
 }
 
 /* Switches that are not configured, and what may be one. */
-static void print_outside(FILE *out, const json_t *doc)
+static void print_outside(FILE *out, const struct topo_answer *answer)
 {
-	size_t i, k;
-	json_t *row, *device;
-	json_array_foreach (json_object_get(doc, "outside"), i, row) {
-		const char *role = doc_word(row, "role");
-		const bool is_switch = str_eq(doc_word(row, "kind"), "switch");
-		fprintf(out, "  outside     %s: ", doc_word(row, "name"));
-		fputs(is_switch ? "a switch that is not in the configuration"
+	for (size_t i = 0; i < answer->n_outside; i++) {
+		const struct topo_outside *row = &answer->outside[i];
+		fprintf(out, "  outside     %s: ", row->name);
+		fputs(str_eq(row->kind, "switch")
+				? "a switch that is not in the configuration"
 				: "not in the configuration; a switch or a host, LLDP does not "
 				  "tell",
 			out);
-		if (!str_eq(role, "unknown"))
-			fprintf(out, ", by its neighbours a %s", role);
-		fprintf(out, "; %lld links, from",
-			json_integer_value(json_object_get(row, "links")));
-		json_array_foreach (json_object_get(row, "devices"), k, device)
-			fprintf(out, " %s", json_string_value(device));
+		if (!str_eq(row->role, "unknown"))
+			fprintf(out, ", by its neighbours a %s", row->role);
+		fprintf(out, "; %llu links, from", (unsigned long long)row->links);
+		for (size_t k = 0; k < row->n_devices; k++)
+			fprintf(out, " %s", row->devices[k]);
 		putc('\n', out);
 	}
 }
@@ -266,18 +333,17 @@ static void print_outside(FILE *out, const json_t *doc)
 static void topology_views_show_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *devices = json_object_get(doc, "devices"),
-		     *links = json_object_get(doc, "links");
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct topo_answer answer;
 	struct view table = *view;
+	shape_read(&topo_answer_shape, doc, a, &answer);
 	if (header) {
-		fprintf(out, "%s: %zu devices, %zu link%s%s\n", doc_word(doc, "fabric"),
-			json_array_size(devices), json_array_size(links),
-			plural(json_array_size(links)),
-			str_if(json_is_true(json_object_get(doc, "discover")),
-				" (links: discover)"));
-		print_tiers(out, devices);
-		print_matrix(out, doc);
-		print_outside(out, doc);
+		fprintf(out, "%s: %zu devices, %zu link%s%s\n", answer.fabric, answer.n_devices,
+			answer.n_links, plural(answer.n_links),
+			str_if(answer.discover, " (links: discover)"));
+		print_tiers(out, &answer);
+		print_matrix(out, &answer);
+		print_outside(out, &answer);
 		putc('\n', out);
 	}
 	table.text = NULL;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include "agent/document/shape.h"
 #include "agent/document/writer.h"
 #include "config/fabric.h"
 
@@ -31,21 +32,67 @@ struct topology_facts {
 		void *to);
 };
 
-/*
- * topology_show_json - {fabric, devices: [{name, role, tier, links, groups: [{id, members}]}],
- * links: [{device, port, peer, peer_port, speed_bps, state: up|down|unknown, source:
- * declared|discovered}], outside: as in topology_outside.h}; each link once, from its lower tier.
- * peer is "host:NAME" for hosts, "switch:NAME" or "unknown:NAME" for other neighbours.
- */
+/* What `topology show` answers. */
+struct topo_group {
+	const char *id;
+	const char **members;
+	size_t n_members;
+};
+struct topo_device {
+	const char *name, *role;
+	uint64_t tier, links;
+	struct topo_group *groups;
+	size_t n_groups;
+};
+struct topo_link {
+	const char *device, *port, *peer, *peer_port;
+	uint64_t speed_bps; /* COUNT_UNKNOWN */
+	const char *state, *source; /* "up", "down", "unknown"; "declared", "discovered" */
+};
+struct topo_outside { /* what is beyond the configuration */
+	const char *name, *kind, *role; /* "switch", "unknown"; "spine", "leaf", "unknown" */
+	uint64_t links;
+	const char **devices; /* that hear it */
+	size_t n_devices;
+};
+struct topo_answer {
+	const char *fabric;
+	bool discover;
+	struct topo_device *devices;
+	struct topo_link *links;
+	struct topo_outside *outside;
+	size_t n_devices, n_links, n_outside;
+};
+extern const struct shape topo_answer_shape;
+
+/* What `topology check` answers. */
+struct topology_finding {
+	const char *severity, *kind, *device, *port, *peer, *text, *remedy;
+};
+struct topology_leaf {
+	const char *device;
+	uint64_t host_bps, uplink_bps; /* COUNT_UNKNOWN */
+	double oversubscription_ratio;
+	uint64_t uplinks, uplinks_up, uplinks_usual;
+};
+struct topology_checked { /* links whose both ends were known */
+	uint64_t links, speed, mtu, pfc;
+};
+struct topology_audit {
+	const char *fabric;
+	struct topology_finding *findings; /* worst first */
+	struct topology_leaf *leaves;
+	size_t n_findings, n_leaves;
+	struct topology_checked checked;
+};
+extern const struct shape topology_audit_shape;
+
+/* topology_show_json - topo_answer; each link once, from its lower tier. Its peer is "host:NAME"
+ * for hosts, "switch:NAME" or "unknown:NAME" for other neighbours. */
 json_t *topology_show_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_show_view;
 
-/*
- * topology_check_json - {fabric, findings: [{severity, kind, device, port, peer, text, remedy}],
- * leaves: [{device, host_bps, uplink_bps, oversubscription_ratio, uplinks, uplinks_usual}],
- * checked: {links, speed, mtu, pfc}}, worst first. checked counts the links whose both ends were
- * known: links with an unknown value are not checked.
- */
+/* topology_check_json - topology_audit. A link with an unknown value is not checked. */
 json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_check_view;
 
