@@ -108,28 +108,3 @@ void str_add_quantity(struct str *out, double value, const char *unit)
 	if (*unit && !str_eq(unit, "-"))
 		quantity_add_unit(out, value, unit);
 }
-
-static void quantity_add_knob(struct str *out, double value, const char *knob, const char *unit)
-{
-	if (isnan(value))
-		str_add(out, "?");
-	else if (str_eq(knob, "alpha"))
-		str_add(out, number_alpha(value).s);
-	else if (str_eq(unit, "-"))
-		str_addf(out, "%.15g", value);
-	else
-		str_add_quantity(out, value, unit);
-}
-
-void str_add_changes(struct str *out, const json_t *sheet)
-{
-	const json_t *change;
-	size_t k;
-	json_array_foreach (json_object_get(sheet, "changes"), k, change) {
-		const char *knob = doc_word(change, "knob"), *unit = doc_word(change, "unit");
-		str_addf(out, "%s%s ", str_if(k, ", "), knob);
-		quantity_add_knob(out, doc_number(change, "current"), knob, unit);
-		str_add(out, " -> ");
-		quantity_add_knob(out, doc_number(change, "proposed"), knob, unit);
-	}
-}

@@ -23,11 +23,6 @@ void str_add_scaled(struct str *out, double value, const char *suffix);
  */
 void str_add_quantity(struct str *out, double value, const char *unit);
 
-/* str_add_changes - the changes {knob, current, proposed, unit} of a threshold sheet, as "kmin 24
- * MB
- * -> 640 KB, alpha 1/8 -> 1"; "?" where a value is not known. */
-void str_add_changes(struct str *out, const json_t *sheet);
-
 /* when_text - an RFC 3339 time as "2026-11-22 02:33:45Z"; "-" for NULL or an empty text, and the
  * beginning of any other text: when_text(t).s in the arguments of a printf. */
 struct number_text when_text(const char *rfc3339);

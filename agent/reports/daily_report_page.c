@@ -1,6 +1,7 @@
 /* daily_report_page - the page of `report daily`. */
 #include <math.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/str.h"
@@ -9,6 +10,8 @@
 #include "agent/answers/common/report_blocks.h"
 #include "agent/answers/common/report_page.h"
 #include "agent/answers/common/report_pages.h"
+#include "agent/answers/links/answer.h"
+#include "agent/answers/pause/answer.h"
 
 static const struct column groups_columns[] = {
 	{"device", "device", COL_TEXT, false},
@@ -93,10 +96,27 @@ static void daily_agent(struct page *page, const json_t *doc)
 	page_table(page, NULL, todo_columns, rw_countof(todo_columns), todo);
 }
 
+/* The first rows of the reports pause and links. */
+struct daily_ports {
+	struct pause_port *pause;
+	struct link_port *links;
+	size_t n_pause, n_links;
+};
+#define SHAPE struct daily_ports
+static const struct field daily_ports_fields[] = {
+	ROWS(pause, pause_port, "Queues that were paused."),
+	ROWS(links, link_port, "Ports that stand out."),
+};
+static SHAPE_OF(daily_ports, "DailyPorts", "");
+#undef SHAPE
+
 static void daily_load(struct page *page, const json_t *doc)
 {
-	report_block_pause(page, json_object_get(doc, "pause"));
-	report_block_links(page, json_object_get(doc, "links"));
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct daily_ports ports;
+	shape_read(&daily_ports_shape, doc, a, &ports);
+	report_block_pause(page, ports.pause, ports.n_pause);
+	report_block_links(page, ports.links, ports.n_links);
 	page_table(page, "ECMP groups", groups_columns, rw_countof(groups_columns),
 		json_object_get(doc, "groups"));
 }

@@ -2,19 +2,16 @@
 #include "agent/tuning/tune_documents.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/document/quantity.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_record.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "base/str.h"
 #include "config/config.h"
 #include "db/model/entity.h"
@@ -203,14 +200,6 @@ int tune_decide(
 	return direct_write(client, decide_direct, &decision, e);
 }
 
-static void tune_documents_change(json_t *sheet)
-{
-	rw_cleanup(str_done) struct str text = {0};
-	str_add(&text, "");
-	str_add_changes(&text, sheet);
-	json_object_set_new(sheet, "change", json_string(text.s));
-}
-
 /* ---- what was recorded --------------------------------------------------- */
 
 void tune_documents_free(struct tune_ledger **ledger)
@@ -285,11 +274,8 @@ int tune_list_document(struct client *client, json_t **ret, struct err *e)
 		sorted[k] = v[k];
 	if (n > 1)
 		qsort(sorted, n, sizeof(*sorted), tune_documents_order);
-	for (size_t k = 0; k < n; k++) {
-		json_t *s = tune_record_json(sorted[k], TUNE_DOCUMENT_PUBLIC);
-		tune_documents_change(s);
-		json_array_append_new(sheets, s);
-	}
+	for (size_t k = 0; k < n; k++)
+		json_array_append_new(sheets, tune_record_json(sorted[k], TUNE_DOCUMENT_SHOWN));
 	free(sorted);
 	*ret = json_pack("{s:o}", "sheets", sheets);
 	return 0;
@@ -393,9 +379,7 @@ static const struct tune_record *find_reviewed(const struct tune_reviewed *revie
 
 static json_t *show_one(const struct tune_record *record)
 {
-	json_t *sheet = tune_record_json(record, TUNE_DOCUMENT_PUBLIC);
-	tune_documents_change(sheet);
-	return json_pack("{s:[o]}", "sheets", sheet);
+	return json_pack("{s:[o]}", "sheets", tune_record_json(record, TUNE_DOCUMENT_SHOWN));
 }
 
 int tune_show_document(struct client *client, const char *id, json_t **ret, struct err *e)
@@ -423,11 +407,9 @@ int tune_show_document(struct client *client, const char *id, json_t **ret, stru
 json_t *tune_reviewed_json(const struct tune_reviewed *reviewed)
 {
 	json_t *sheets = json_array();
-	for (size_t i = 0; i < reviewed->n; i++) {
-		json_t *sheet = tune_record_json(reviewed->v[i], TUNE_DOCUMENT_PUBLIC);
-		tune_documents_change(sheet);
-		json_array_append_new(sheets, sheet);
-	}
+	for (size_t i = 0; i < reviewed->n; i++)
+		json_array_append_new(
+			sheets, tune_record_json(reviewed->v[i], TUNE_DOCUMENT_SHOWN));
 	json_t *doc = json_object();
 	json_object_set_new(doc, "sheets", sheets);
 	json_object_set_new(doc, "reason", json_string_or_null(reviewed->reason));

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/document/json_outside.h"
+#include "analyzers/tune/tune_rules.h"
 
 /* ---- lists of a sheet ---------------------------------------------------- */
 
@@ -403,6 +404,19 @@ static void paper_of(const struct tune_record *record, struct arena *a, struct t
 	}
 }
 
+/* "kmin 24 MB -> 640 KB, alpha 1/8 -> 1" */
+static const char *change_line(const struct tune_sheet *sheet, struct arena *a)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	for (size_t i = 0; i < sheet->n_changes; i++) {
+		const struct tune_change *c = &sheet->changes[i];
+		str_addf(&text, "%s%s ", str_if(i > 0, ", "), tune_knob_name(c->knob));
+		str_addf(&text, "%s -> ", tune_value_text(a, c->knob, c->current));
+		str_add(&text, tune_value_text(a, c->knob, c->proposed));
+	}
+	return arena_strdup(a, str_or(text.s, ""));
+}
+
 json_t *tune_record_json(const struct tune_record *record, enum tune_document which)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -410,6 +424,8 @@ json_t *tune_record_json(const struct tune_record *record, enum tune_document wh
 	paper_of(record, a, &paper);
 	if (which == TUNE_DOCUMENT_WHOLE)
 		paper.progress = progress_of(record, a);
+	if (which == TUNE_DOCUMENT_SHOWN)
+		paper.change = change_line(&record->sheet, a);
 	return shape_json(&tune_paper_shape, &paper);
 }
 

@@ -59,8 +59,9 @@ extern const struct shape tune_change_shape;
 extern const struct shape tune_expect_shape;
 
 /* TUNE_DOCUMENT_PUBLIC: what people and other programs see. TUNE_DOCUMENT_WHOLE: with "progress",
- * the numbers that only rocewatch needs: for the store and the socket. */
-enum tune_document { TUNE_DOCUMENT_PUBLIC, TUNE_DOCUMENT_WHOLE };
+ * the numbers that only rocewatch needs: for the store and the socket. TUNE_DOCUMENT_SHOWN: public,
+ * and with all changes in one line. */
+enum tune_document { TUNE_DOCUMENT_PUBLIC, TUNE_DOCUMENT_WHOLE, TUNE_DOCUMENT_SHOWN };
 json_t *tune_record_json(const struct tune_record *record, enum tune_document which);
 
 /* tune_record_parse - a record that owns all it says, for tune_record_free(); NULL: @document is

@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
+#include "agent/answers/links/answer.h"
+#include "agent/answers/pause/answer.h"
 
 /* A device below this share of the time is listed. */
 #define WHOLE_RATIO 0.995
@@ -79,10 +81,9 @@ void report_block_incidents(
 /* ---- pause
  * ---------------------------------------------------------------------------------------- */
 
-static char *block_share(const json_t *row, const char *low_key, const char *high_key)
+static char *block_share(double low, double high)
 {
 	struct str text = {0};
-	const double low = doc_number(row, low_key), high = doc_number(row, high_key);
 	if (low < high)
 		str_add(&text, "<= ");
 	page_quantity(&text, high, "ratio");
@@ -97,77 +98,71 @@ static char *block_seconds(double seconds)
 	return rw_strdup(text);
 }
 
-/* "03:14" of the day; with the date where the range is longer than a day. */
-static char *block_time(const char *time)
+/* "2026-11-22 03:14Z" */
+static char *block_time(wall_t time)
 {
 	struct str text = {0};
-	str_addf(&text, "%.10s %.5sZ", time, *time ? time + 11 : "");
+	char at[WALL_TEXT_MAX] = "";
+	if (time.ns != TIME_UNKNOWN.ns)
+		wall_text(at, time, 0);
+	str_addf(&text, "%.10s %.5sZ", at, *at ? at + 11 : "");
 	return text.s;
 }
 
-static char *block_queue(const json_t *row)
+static char *block_queue(const struct pause_port *port)
 {
 	struct str text = {0};
-	str_addf(&text, "%s:%s p%d", doc_word(row, "device"), doc_word(row, "port"),
-		(int)json_integer_value(json_object_get(row, "priority")));
+	str_addf(&text, "%s:%s p%d", port->device, port->port, (int)port->priority);
 	return text.s;
 }
 
-void report_block_pause(struct page *page, const json_t *ports)
+void report_block_pause(struct page *page, const struct pause_port *ports, size_t n)
 {
 	static const char *const headers[] = {
 		"port, priority", "who", "of the time", "paused", "at worst", "worst at", "from"};
-	struct page_row *rows = rw_calloc(json_array_size(ports) + 1, sizeof(*rows));
-	const json_t *row;
-	size_t i;
-	json_array_foreach (ports, i, row) {
-		rows[i].cell[0] = block_queue(row);
-		rows[i].cell[1] = rw_strdup(doc_word(row, "words"));
-		rows[i].cell[2] = block_share(row, "lo_ratio", "hi_ratio");
-		rows[i].cell[3] = block_seconds(doc_number(row, "paused_s"));
-		rows[i].cell[4] = block_share(row, "worst_lo_ratio", "worst_hi_ratio");
-		rows[i].cell[5] = block_time(doc_word(row, "worst_at"));
-		rows[i].cell[6] =
-			rw_strdup(str_eq(doc_word(row, "quality"), "time") ? "measured" : "frames");
-	}
-	page_grid(page, headers, rw_countof(headers), rows, json_array_size(ports));
+	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
+	for (size_t i = 0; i < n; i++)
+		rows[i] = (struct page_row){{block_queue(&ports[i]), rw_strdup(ports[i].words),
+			block_share(ports[i].lo_ratio, ports[i].hi_ratio),
+			block_seconds(ports[i].paused_s),
+			block_share(ports[i].worst_lo_ratio, ports[i].worst_hi_ratio),
+			block_time(ports[i].worst_at),
+			rw_strdup(str_eq(ports[i].quality, "time") ? "measured" : "frames")}};
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
 /* ---- links
  * --------------------------------------------------------------------------------------- */
 
-static char *block_words(const json_t *row)
+static char *block_words(const struct link_port *port)
 {
 	struct str text = {0};
-	const json_t *word;
-	size_t i;
 	str_add(&text, "");
-	json_array_foreach (json_object_get(row, "words"), i, word)
-		str_addf(&text, "%s%s", str_if(i > 0, "; "), json_string_value(word));
+	for (size_t i = 0; i < port->n_words; i++)
+		str_addf(&text, "%s%s", str_if(i > 0, "; "), port->words[i]);
 	return text.s;
 }
 
-static char *block_link(const json_t *row)
+static char *block_link(const struct link_port *port)
 {
 	struct str text = {0};
-	str_addf(&text, "%s:%s", doc_word(row, "device"), doc_word(row, "port"));
-	if (*doc_word(row, "peer"))
-		str_addf(&text, " - %s", doc_word(row, "peer"));
+	str_addf(&text, "%s:%s%s%s", port->device, port->port, str_if(port->peer, " - "),
+		str_or(port->peer, ""));
 	return text.s;
 }
 
-void report_block_links(struct page *page, const json_t *ports)
+void report_block_links(struct page *page, const struct link_port *ports, size_t n)
 {
 	static const char *const headers[] = {"link", "state", "what"};
-	struct page_row *rows = rw_calloc(json_array_size(ports) + 1, sizeof(*rows));
-	const json_t *row;
-	size_t i;
-	json_array_foreach (ports, i, row) {
-		rows[i].cell[0] = block_link(row);
-		rows[i].cell[1] = rw_strdup(doc_word(row, "state"));
-		rows[i].cell[2] = block_words(row);
+	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
+	for (size_t i = 0; i < n; i++) {
+		const char *state = "";
+		if (ports[i].state < LINK_STATES)
+			state = str_or(links_state_words[ports[i].state], "");
+		rows[i] = (struct page_row){
+			{block_link(&ports[i]), rw_strdup(state), block_words(&ports[i])}};
 	}
-	page_grid(page, headers, rw_countof(headers), rows, json_array_size(ports));
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
 /* ---- what happened

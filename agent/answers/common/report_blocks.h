@@ -7,16 +7,17 @@
 
 #include <jansson.h>
 
+struct link_port;
 struct page;
+struct pause_port;
 /* report_block_incidents - rows of report_incidents() under @heading; @empty where there is none,
  * NULL: nothing. */
 void report_block_incidents(
 	struct page *page, const char *heading, const json_t *incidents, const char *empty);
 
-/* report_block_pause - rows of the report pause's "ports"; report_block_links - of the report
- * links' "ports". */
-void report_block_pause(struct page *page, const json_t *ports);
-void report_block_links(struct page *page, const json_t *ports);
+/* report_block_pause, report_block_links - ports of the reports pause and links. */
+void report_block_pause(struct page *page, const struct pause_port *ports, size_t n);
+void report_block_links(struct page *page, const struct link_port *ports, size_t n);
 
 /* report_block_changes - rows of report_put_changes(); report_block_parts - verdicts of other
  * reports. */

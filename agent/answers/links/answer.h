@@ -68,6 +68,7 @@ struct links_answer {
 	size_t n_changes;
 	struct chart chart;
 };
+extern const char *const links_state_words[LINK_STATES];
 extern const struct shape link_port_shape, link_change_shape, links_known_shape, links_answer_shape;
 extern const struct shape_table links_ports_table;
 

@@ -56,7 +56,7 @@ struct page *links_page(const json_t *doc, const void *of)
 	page_heading(page, "Ports of which there is something to say");
 	if (answer->n_ports == 0)
 		page_text(page, "None, as far as ports tell.");
-	report_block_links(page, json_object_get(doc, "ports"));
+	report_block_links(page, answer->ports, answer->n_ports);
 	links_optics(page, answer);
 	chart_draw(page, "errors and flaps of all ports", "-", &answer->chart);
 	page_heading(page, "Audit of the topology");

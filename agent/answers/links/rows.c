@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-static const char *const links_state_words[] = {
+const char *const links_state_words[LINK_STATES] = {
 	[LINK_UNKNOWN] = "unknown", [LINK_DOWN] = "down", [LINK_UP] = "up"};
 
 #define SHAPE struct link_port

@@ -68,7 +68,8 @@ struct pause_answer {
 	size_t n_trees;
 	size_t worst_step; /* in which some port was paused most; SIZE_MAX without pause */
 };
-extern const struct shape pause_answer_shape, pause_watchdog_shape, pause_ecn_order_shape;
+extern const struct shape pause_port_shape, pause_answer_shape, pause_watchdog_shape,
+	pause_ecn_order_shape;
 extern const struct shape_table pause_ports_table;
 
 /* pause_answer_make - fills @ret but for its trees of waiting; @ret->incidents is there: a device

@@ -90,7 +90,7 @@ struct page *pause_page(const json_t *doc, const void *of)
 		page_text(page, "No queue was paused.");
 	else
 		page_text(page, "Not known: no switch delivered pause in this time.");
-	report_block_pause(page, json_object_get(doc, "ports"));
+	report_block_pause(page, answer->ports, answer->n_ports);
 	pause_trees(page, answer);
 	pause_page_watchdog(page, answer);
 	if (answer->n_ecn_order > 0)

@@ -25,7 +25,7 @@ static const struct field pause_port_fields[] = {
 	TIME(worst_at, "End of that step."),
 	COUNT(frames, "PFC frames.", .unknown = true),
 };
-static SHAPE_OF(pause_port, "ReportPause", "A queue that was paused.", .common = true);
+SHAPE_OF(pause_port, "ReportPause", "A queue that was paused.", .common = true);
 static const struct shown pause_shown[] = {
 	COLUMN(device, "device"),
 	COLUMN(port, "port"),
