@@ -65,10 +65,12 @@ static unsigned read_word(const struct field *field, const json_t *value)
 	return field->n_words;
 }
 
+#define PRIORITY_MOST 7 /* IEEE 802.1Q; others index arrays with it */
+
 static int read_priority(const json_t *value)
 {
 	const json_int_t number = json_integer_value(value);
-	if (json_is_integer(value) && number >= 0 && number <= INT16_MAX)
+	if (json_is_integer(value) && number >= 0 && number <= PRIORITY_MOST)
 		return (int)number;
 	return -1;
 }

@@ -349,6 +349,30 @@ static void test_read(void **state)
 	assert_null(shape_read_new(&room_shape, NULL, a));
 }
 
+struct queue {
+	int priority;
+};
+#define SHAPE struct queue
+static const struct field queue_fields[] = {PRIORITY(priority, "Priority, 0 to 7.")};
+static SHAPE_OF(queue, "Queue", "A queue.");
+#undef SHAPE
+
+/* A priority that no frame has is none: it is an index elsewhere. */
+static void test_read_priority(void **state)
+{
+	static const struct {
+		int told, read;
+	} rows[] = {{0, 0}, {7, 7}, {8, -1}, {3000, -1}, {-1, -1}};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		json_t *doc = json_pack("{s:i}", "priority", rows[i].told);
+		struct queue queue = {5};
+		shape_read(&queue_shape, doc, a, &queue);
+		assert_int_equal(queue.priority, rows[i].read);
+		json_decref(doc);
+	}
+}
+
 /* Values of another kind are not known, and what is not said is not known. */
 static void test_read_unknown(void **state)
 {
@@ -377,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_read_unknown),
+		cmocka_unit_test(test_read_priority),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_sides),
 		cmocka_unit_test(test_schema),
