@@ -51,17 +51,6 @@ int verify_match_parse(const char *word, enum verify_match *ret)
 	return -EINVAL;
 }
 
-int verify_verdict_parse(const char *word, enum verify_verdict *ret)
-{
-	for (size_t i = 0; i < rw_countof(verify_verdict_names); i++) {
-		if (str_eq(word, verify_verdict_names[i])) {
-			*ret = (enum verify_verdict)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 const char *verify_match_name(enum verify_match match)
 {
 	return verify_match_names[match];

@@ -73,7 +73,6 @@ enum verify_verdict { VERIFY_KEEP, VERIFY_ROLL_BACK, VERIFY_INCONCLUSIVE };
 extern const char *const verify_verdict_names[VERIFY_INCONCLUSIVE + 1];
 const char *verify_verdict_name(
 	enum verify_verdict verdict); /* "keep" "roll_back" "inconclusive" */
-int verify_verdict_parse(const char *word, enum verify_verdict *ret); /* 0 or -EINVAL */
 
 /*
  * Pause that is only a bound from frames says little: the bound stands at 100 % long before pause
