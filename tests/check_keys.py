@@ -7,7 +7,7 @@ Counted in the .c files of the product: calls of json_object_get, and of each fu
 definition names a `const json_t *` and a `const char *key`, one behind the other)."""
 import os, re, sys
 
-MOST = 1076
+MOST = 1073
 ROOMS = ["agent", "analyzers", "base", "collectors", "config", "db", "proto"]
 SIGNATURE = re.compile(r"\b(\w+)\(\s*const json_t \*\w+,\s*const char \*\w*key\b")
 

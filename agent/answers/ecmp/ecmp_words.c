@@ -7,14 +7,6 @@
 #include "agent/document/json_value.h"
 #include "agent/answers/spine/answer.h"
 
-const char *doc_text(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-	if (s)
-		return s;
-	return "-";
-}
-
 char *doc_pct(char *buf, size_t size, double ratio)
 {
 	/* One decimal below 100 %: 19.8 % must not read as the limit of 20 %. */

@@ -7,8 +7,6 @@
 
 struct spine_group;
 
-/* A text field; "-" for null. It lives with @object. */
-const char *doc_text(const json_t *object, const char *key);
 /* "19.8 %"; "-" for NAN. */
 char *doc_pct(char *buf, size_t size, double ratio);
 /* "Ethernet49 -> spine1", or the port alone. */
