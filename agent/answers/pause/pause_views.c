@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "agent/answers/ecmp/ecmp_words.h"
 #include "agent/answers/pause/pause_document.h"
 
 /* Pause as ms per second, which people compare. An upper bound is printed as one. */
@@ -177,8 +177,8 @@ static void tree_head(
 	fprintf(out, "%sWAIT-FOR TREE%s  ", str_if(color, "\033[1m"), str_if(color, "\033[0m"));
 	if (answer->incident)
 		fprintf(out, "%s  ", answer->incident);
-	fprintf(out, "%s to %s\n", when_text(doc_text(doc, "from")).s,
-		when_text(doc_text(doc, "to")).s);
+	fprintf(out, "%s to %s\n", when_text(doc_word(doc, "from")).s,
+		when_text(doc_word(doc, "to")).s);
 	fprintf(out,
 		"\"X <-- Y\": Y pauses X; milliseconds per second of this range, 1000 = always\n"
 		"\"+N\": N more ports of X. Levels: L1 the port alone, L2 others wait, L3 three "
