@@ -3,12 +3,13 @@
 struct (agent/document/shape.h), which the compiler knows; a key in quotes is found by nobody when it is misspelt. The number may fall and not
 rise: whoever lowers it writes the new one in MOST. --list prints it for each file.
 
-Counted in the .c files of the product: calls of json_object_get, and of each function of the product that takes an object and a key (its
-definition names a `const json_t *` and a `const char *key`, one behind the other)."""
+Counted in the .c files of the product: calls of json_object_get, the keys of json_unpack, and calls of each function of the product that takes
+an object and a key (its definition names a `const json_t *` and a `const char *key`, one behind the other)."""
 import os, re, sys
 
-MOST = 1073
+MOST = 1087
 ROOMS = ["agent", "analyzers", "base", "collectors", "config", "db", "proto"]
+UNPACK = re.compile(r"\bjson_unpack\w*\([^;]*;")
 SIGNATURE = re.compile(r"\b(\w+)\(\s*const json_t \*\w+,\s*const char \*\w*key\b")
 
 
@@ -33,6 +34,7 @@ def main():
     for path, text in texts.items():
         if path.endswith(".c"):
             n = len(call.findall(text)) - len(SIGNATURE.findall(text))
+            n += sum(len(re.findall(r"\bs[?*]?:", one)) for one in UNPACK.findall(text))
             if n:
                 found[path] = n
     total = sum(found.values())
