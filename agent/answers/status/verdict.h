@@ -53,6 +53,6 @@ void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *re
 enum golden_state verdict_incident_state(const struct open_incident *incident);
 
 /* What a face adds to a measured value that is over its limit while the verdict is in order. */
-#define VERDICT_NOT_LASTING "over its limit, and no incident: one opens when it lasts"
+#define VERDICT_NOT_LASTING "over its limit, and no incident is about it"
 
 #endif

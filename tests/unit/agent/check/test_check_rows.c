@@ -124,7 +124,7 @@ static const struct row rows[] = {
 	{"measured", "pfc", PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, NULL,
 		NULL, CHECK_OK,
 		"leaf1:swp1 p3: node-001 paused us 20.0 % of the time (over its limit, and no "
-		"incident: one opens when it lasts)"},
+		"incident is about it)"},
 	{"measured, against a range", "pfc",
 		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, "1%", "5%",
 		CHECK_CRITICAL, "PFC CRITICAL - leaf1:swp1 p3: node-001 paused us 20.0 % of"},
@@ -198,7 +198,7 @@ static const struct row rows[] = {
 			"swp51", "5", "0", "1")) ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_OK,
 		"7 frames dropped in 100 s, most at leaf1:swp51 p3: 5 (over its limit, and no "
-		"incident: one opens when it lasts) | 'drops'=7;;0;0;"},
+		"incident is about it) | 'drops'=7;;0;0;"},
 	{"some, as an incident says", "drops",
 		COUNTERS(QUEUE("swp1", "2", "0", "1")) ", " WATCH(
 			INCIDENT("lossless_loss", "critical")),
