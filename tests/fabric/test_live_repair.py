@@ -99,7 +99,11 @@ def judged(lab, before, notified):
     later = [text for _, text in lines(after)[len(lines(before)):] if text.startswith(("cause:", "severity:", "open"))]
     if later:
         wrong.append("after the repair: %s" % later)
-    others = [(i["id"], i["cause"], i["opened"]) for i in top(lab) if i["id"] != before["id"]]
+    # On a machine that has no time for the polls the switches are silent indeed: the log says so.
+    with open(lab.dir + ".agent.log") as f:
+        overloaded = "its deadline of" in f.read()
+    others = [(i["id"], i["cause"], i["opened"]) for i in top(lab)
+              if i["id"] != before["id"] and not (overloaded and i["cause"] == "telemetry_gap")]
     if others:
         wrong.append("other incidents: %s" % others)
     states, names = notified.states(before["id"]), notified.names(before["id"])
