@@ -53,10 +53,15 @@ int verify_match_parse(const char *word, enum verify_match *ret)
 
 const char *verify_match_name(enum verify_match match)
 {
+	if ((size_t)match >= rw_countof(verify_match_names))
+		return "";
 	return verify_match_names[match];
 }
+
 const char *verify_verdict_name(enum verify_verdict verdict)
 {
+	if (verdict > VERIFY_INCONCLUSIVE)
+		return "";
 	return verify_verdict_names[verdict];
 }
 

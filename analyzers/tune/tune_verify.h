@@ -71,8 +71,8 @@ struct verify_in {
 
 enum verify_verdict { VERIFY_KEEP, VERIFY_ROLL_BACK, VERIFY_INCONCLUSIVE };
 extern const char *const verify_verdict_names[VERIFY_INCONCLUSIVE + 1];
-const char *verify_verdict_name(
-	enum verify_verdict verdict); /* "keep" "roll_back" "inconclusive" */
+const char *verify_verdict_name(enum verify_verdict
+		verdict); /* "keep" "roll_back" "inconclusive"; "": a document had none */
 
 /*
  * Pause that is only a bound from frames says little: the bound stands at 100 % long before pause

@@ -183,10 +183,11 @@ def test_storm(directory, processes):
     check(target["health"] == "up" and not target["lastError"], "the scrape: %s", target["lastError"])
     rules = [rule for group in get(base + "/api/v1/rules")["data"]["groups"] for rule in group["rules"]]
     check(len(rules) > 20 and all(rule["health"] in ("ok", "unknown") for rule in rules), "rules: %s", [r for r in rules if r["health"] == "err"])
-    wanted = {"RocewatchIncidentCritical", "RocewatchPauseTimeCritical", "RocewatchEcnSilent"}
+    wanted = {"RocewatchIncidentCritical", "RocewatchPauseTimeCritical"}
     alerts = wait_for("alerts %s" % wanted, lambda: wanted <= set(firing()) and firing())
     check("node-010" in alerts["RocewatchIncidentCritical"]["annotations"]["summary"], "the alert names the culprit: %s", alerts["RocewatchIncidentCritical"])
-    for quiet in ("RocewatchScrapeDown", "RocewatchAgentDown", "RocewatchTargetStale", "RocewatchLosslessDrop", "RocewatchDeadlock"):
+    # A NIC that hangs says nothing of the thresholds of ECN.
+    for quiet in ("RocewatchEcnSilent", "RocewatchScrapeDown", "RocewatchAgentDown", "RocewatchTargetStale", "RocewatchLosslessDrop", "RocewatchDeadlock"):
         check(quiet not in alerts, "%s fires", quiet)
     processes[0].terminate()  # no web server, no metrics: said too
     wait_for("RocewatchScrapeDown", lambda: "RocewatchScrapeDown" in firing())
