@@ -385,18 +385,6 @@ static int64_t agent_gap_ns(const struct agent *agent)
 	return AWAY_NS;
 }
 
-/* The longest that a poll may be under way. */
-static int64_t agent_poll_most_ns(const struct agent *agent)
-{
-	int64_t most_ns = 0;
-	for (size_t i = 0; i < agent->config->n_devices; i++) {
-		const struct config_snmp *snmp = agent->config->devices[i].snmp;
-		if (snmp && snmp->deadline_ns > most_ns)
-			most_ns = snmp->deadline_ns;
-	}
-	return most_ns;
-}
-
 /* Was the clock set, or did we sleep? Before anything looks at the time; returns it. */
 static int64_t agent_watch_clock(void *arg)
 {
@@ -413,10 +401,7 @@ static int64_t agent_watch_clock(void *arg)
 	}
 	/* what a judge judges was timed by others */
 	if (change.step_ns != 0 && !agent->judge) {
-		/* A poll that was under way is timed at its middle, which may lie before the last
-		 * look at the clock: it is no duplicate. */
-		const int64_t since_ns = change.since_ns - agent_poll_most_ns(agent);
-		pipeline_clock_set(agent->pipeline, since_ns, change.step_ns);
+		pipeline_clock_set(agent->pipeline, change.since_ns, change.step_ns);
 		/* at once, so that the time which the step left out is known for nobody's silence
 		 */
 		agent->pulse.next_ns = 0;

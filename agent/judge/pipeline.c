@@ -31,6 +31,7 @@ void pipeline_advance(struct pipeline *pipeline, int64_t now_ns)
 
 static void pipeline_rewind(struct pipeline *pipeline, int64_t since_ns)
 {
+	pipeline->rewound_ns = since_ns;
 	for (size_t k = 0; k < pipeline->n_last; k++)
 		if (pipeline->last[k].t_ns >= since_ns)
 			pipeline->last[k].t_ns = since_ns - 1;

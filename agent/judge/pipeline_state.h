@@ -90,6 +90,7 @@ struct pipeline {
 	struct series_memory *memory;
 	struct series_last *last;
 	size_t n_last, cap_last;
+	int64_t rewound_ns; /* to when the clock was set back last; 0: never */
 	bool begun; /* a sample or flow that may be analysed has come */
 	int64_t first_ns, newest_ns; /* of what may be analysed */
 	struct sample *batch; /* for the store */

@@ -465,7 +465,11 @@ static void play_clocks(struct clocks *c, struct arrival *v, size_t n)
 			pipeline_advance(c->run->pipeline, now);
 		}
 		c->true_ns = v[k].at_ns;
-		v[k].s.t_ns = wall_at(v[k].s.t_ns);
+		/* of walks that were under way, timed at their middle by the clock at their end */
+		if (v[k].s.t_ns >= BACK_AT && v[k].s.t_ns < BACK_AT + POLL)
+			v[k].s.t_ns = BACK_AT - 3 * NS_PER_S;
+		else
+			v[k].s.t_ns = wall_at(v[k].s.t_ns);
 		sink->samples(sink->arg, &v[k].s, 1);
 	}
 }
@@ -508,7 +512,7 @@ static void test_clock_set(void **state)
 	assert_int_equal(c.steps, 2);
 	const struct pipeline_counters *counters = pipeline_counters(live.pipeline);
 	assert_int_equal(counters->duplicates, 0);
-	assert_int_equal(counters->late, 0);
+	assert_in_range(counters->late, 0, 20); /* at most the walks that were under way */
 	assert_true(counters->windows > 25);
 
 	const struct incident **incidents;
@@ -531,7 +535,8 @@ static void test_clock_set(void **state)
 		(int64_t)n);
 	int64_t late = count_in(place.path,
 		"SELECT count(*) FROM samples WHERE device NOT LIKE '(%)' AND flags GLOB '*late*'");
-	assert_in_range(late, 20 * 8, 21 * 8 + 16); /* those of the 205 s */
+	/* those of the 205 s, and of the walks that were under way */
+	assert_in_range(late, 20 * 8, 21 * 8 + 16 + 20);
 	rw_cleanup(freep) char *once = replayed(place.path);
 	rw_cleanup(freep) char *again = replayed(place.path);
 	assert_string_equal(once, again);
