@@ -37,7 +37,7 @@
 #define MEMORY_MAX ((rlim_t)2 << 30) /* beside the kernel's ring; 65,536 flows need 100 MB */
 #define NICE 5 /* under load polls go first; packets wait in the ring */
 #define FLUSH_MS 1000
-#define FLOW_BYTES 414 /* at most, of one row on the wire */
+#define FLOW_BYTES 478 /* at most, of one row on the wire */
 enum { PINNED_MAX = 64 }; /* devices of one incident */
 #define SAMPLE_BYTES 28
 #define NAME_BYTES (12 + PARSER_TEXT_MAX)

@@ -180,7 +180,9 @@ static void parser_get_key(struct bytes *in, struct flow_key *key)
 		AT(pairs.product)
 static const size_t flow_counts[] = {AT(packets), AT(octets), AT(ce), AT(ect), AT(cnp), AT(nak),
 	AT(retransmits), AT(psn_gaps), AT(data_packets), AT(data_ect), AT(burst_bps), AT(copies),
-	AT(capture_lost), AT(spray_octets)};
+	AT(capture_lost), AT(spray_octets), AT(lost[FLOW_LOST_BEFORE]), AT(lost[FLOW_LOST_BEYOND]),
+	AT(lost[FLOW_LOST_READ]), AT(lost[FLOW_LOST_TIMER]), AT(lost[FLOW_LOST_ACK]),
+	AT(lost[FLOW_LOST_RNR]), AT(missing), AT(reacts)};
 static const size_t host_counts[] = {AT(answer.ce), AT(answer.slots), AT(answer.cnp),
 	AT(answer.directions), AT(answer.answered), AT(reaction.cnp), AT(reaction.unattributed),
 	AT(reaction.left_out), AT(reaction.all.n), AT(reaction.alone.n), AT(reaction.clear),
@@ -260,6 +262,8 @@ bool parser_get_flow(struct bytes *in, struct flow_sample *ret)
 		parser_get_sums(in, flow);
 	}
 	if (flow->total && flow->host)
+		in->bad = true;
+	if (flow->reacts > REACTION_DOES_NOT_SLOW)
 		in->bad = true;
 	if (flow->dir > FLOW_DIR_OUT || !flow_interval_sane(flow))
 		in->bad = true;

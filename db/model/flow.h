@@ -1,8 +1,8 @@
 /*
  * flow - what a capture saw of one RoCEv2 flow at one port in one interval. History keeps, per
- * interval and port, a row of totals, the top 64 flows by octets, and the 64 hosts of which the
- * packets say most about congestion control. Packet-based findings follow from these alone, so
- * replay equals live.
+ * interval and port, a row of totals, the top 64 flows by octets, of the others the 64 that lost
+ * most packets or do not slow down, and the 64 hosts of which the packets say most about congestion
+ * control. Packet-based findings follow from these alone, so replay equals live.
  */
 #ifndef RW_DB_FLOW_H
 #define RW_DB_FLOW_H
@@ -110,9 +110,23 @@ enum answer_verdict answer_judge(const struct answer_sum *sum, uint32_t sampling
 /* answer_needs - what is missing where the verdict is too few: static text. */
 const char *answer_needs(const struct answer_sum *sum);
 
+/* What became of packets that a capture misses or sees again, as far as it is proved: seen from the
+ * place of the capture. The words are those of captures (loss_cause.def). */
+enum flow_loss {
+	FLOW_LOST_BEFORE, /* on the way to the capture */
+	FLOW_LOST_BEYOND, /* it passed the capture, and the receiver missed it */
+	FLOW_LOST_READ, /* READ responses, asked for again */
+	FLOW_LOST_TIMER, /* sent again after silence: the side is not known */
+	FLOW_LOST_ACK, /* the answer, not the packet */
+	FLOW_LOST_RNR, /* the receiver had no buffer posted: nothing was lost on the way */
+	FLOW_LOSS_KINDS
+};
+
 #define FLOW_TOP 64
+#define FLOW_LOST 64
 #define FLOW_HOSTS 64
-#define FLOW_ROWS_MAX (1 + FLOW_TOP + FLOW_HOSTS) /* of one capture and interval */
+/* of one capture and interval */
+#define FLOW_ROWS_MAX (1 + FLOW_TOP + FLOW_LOST + FLOW_HOSTS)
 enum flow_dir { FLOW_DIR_UNKNOWN, FLOW_DIR_IN, FLOW_DIR_OUT }; /* seen from the port */
 
 struct flow_key {
@@ -153,6 +167,11 @@ struct flow_sample {
 	/* totals: octets whose packets choose their path one by one (a queue pair that varies its
 	 * source port by packet, Ultra Ethernet): a hash has no say in where these go */
 	uint64_t spray_octets;
+	/* losses of each kind, and packets that are known to be missing here for the first of them;
+	 * all 0 where gaps are not known (a sample; a capture that lost packets itself) */
+	uint64_t lost[FLOW_LOSS_KINDS], missing;
+	/* of a flow: enum reaction_verdict of its queue pair alone, by the CNPs of the interval */
+	uint64_t reacts;
 	/* of a host row: as sender and as receiver */
 	struct reaction_sum reaction;
 	struct answer_sum answer;

@@ -123,7 +123,12 @@ static const char *const other_views[] = {
 	"NULLIF(f.burst_bps,0) AS burst_bps, f.flows AS flows, "
 	"f.sum_sq_octets AS sum_sq_octets, f.sampling AS sampling, "
 	"f.data_packets AS data_packets, f.data_ect AS data_ect, f.copies AS copies, "
-	"f.capture_lost AS capture_lost, f.spray_octets AS spray_octets "
+	"f.capture_lost AS capture_lost, f.spray_octets AS spray_octets, "
+	"ifnull(f.lost_before,0) AS lost_before, ifnull(f.lost_beyond,0) AS lost_beyond, "
+	"ifnull(f.lost_read,0) AS lost_read, ifnull(f.lost_timer,0) AS lost_timer, "
+	"ifnull(f.lost_ack,0) AS lost_ack, ifnull(f.lost_rnr,0) AS lost_rnr, "
+	"ifnull(f.missing,0) AS missing, "
+	"CASE f.reacts WHEN 1 THEN 'slows' WHEN 2 THEN 'does_not_slow' END AS reacts "
 	"FROM flow f JOIN entity e ON e.id=f.entity WHERE f.host IS NULL",
 
 	("CREATE VIEW flow_hosts AS SELECT TIME(f.from_ns) AS time, f.from_ns AS from_ns, "

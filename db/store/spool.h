@@ -46,7 +46,7 @@ struct spool_cell {
 	};
 };
 
-#define SPOOL_COLUMNS 64 /* more than any table has */
+#define SPOOL_COLUMNS 80 /* more than any table has */
 struct spool_row {
 	enum spool_table table;
 	bool gone; /* what the row names is no more; only its key columns count */

@@ -463,6 +463,100 @@ static void samples_choose(const struct flow_table *table, struct chooser *choos
 	chooser_sort(chooser);
 }
 
+/* What the causes of captures are in history; a selective repeat fills what was missing here. */
+static const struct {
+	enum loss_cause cause;
+	enum flow_loss kind;
+} samples_losses[] = {
+	{LOSS_BEFORE, FLOW_LOST_BEFORE},
+	{LOSS_SELECTIVE, FLOW_LOST_BEFORE},
+	{LOSS_BEYOND, FLOW_LOST_BEYOND},
+	{LOSS_READ, FLOW_LOST_READ},
+	{LOSS_TIMEOUT, FLOW_LOST_TIMER},
+	{LOSS_ACK, FLOW_LOST_ACK},
+	{LOSS_RNR, FLOW_LOST_RNR},
+};
+
+/* Much comes late: the packets of this queue pair take many paths, and what seems to be missing is
+ * on another one. */
+static bool samples_late(const struct flow_table *table, const struct flow_qp *qp)
+{
+	enum { LATE_SHARE = 20, PACKETS_LEAST = 200 };
+	const struct stream_psn *psn = &flow_store_stream(table, qp->stream)->psn;
+	return qp->packets >= PACKETS_LEAST &&
+		loss_counts(table->loss, psn)->reordered * LATE_SHARE >= qp->packets;
+}
+
+/* NULL: nothing was ever odd there, or its order says nothing. */
+static const struct loss_causes *samples_causes(
+	const struct flow_table *table, const struct flow_qp *qp)
+{
+	if (!table->loss || qp->stream == FLOW_NONE)
+		return NULL;
+	if (samples_late(table, qp) || (qp->rare && rare_sprays(table, qp)))
+		return NULL;
+	return loss_causes(table->loss, &flow_store_stream(table, qp->stream)->psn);
+}
+
+static void samples_lost(const struct loss_causes *causes, struct flow_sample *ret)
+{
+	for (size_t i = 0; i < rw_countof(samples_losses); i++) {
+		ret->lost[samples_losses[i].kind] += causes->n[samples_losses[i].cause];
+		if (samples_losses[i].kind == FLOW_LOST_BEFORE)
+			ret->missing += causes->missing[samples_losses[i].cause];
+	}
+}
+
+/* What makes a row worth keeping although others carry more: losses, and what came again. */
+static double samples_weight(const struct flow_table *table, const struct flow_qp *qp)
+{
+	struct flow_sample lost = {0};
+	const struct loss_causes *causes = samples_causes(table, qp);
+	double weight = 0;
+	if (causes) {
+		const struct stream_psn *psn = &flow_store_stream(table, qp->stream)->psn;
+		samples_lost(causes, &lost);
+		weight = (double)loss_counts(table->loss, psn)->retransmits / 1e6;
+	}
+	for (int kind = 0; kind < FLOW_LOSS_KINDS; kind++)
+		weight += (double)lost.lost[kind];
+	return weight;
+}
+
+/* The port of a direction at which its losses stand. */
+static uint32_t samples_main_port(const struct flow_table *table, const struct flow_qp *qp)
+{
+	if (!qp->many_ports)
+		return 0;
+	const struct flow_ports *ports = flow_store_rare(table, qp->rare)->ports;
+	uint32_t k = 0;
+	while (k < ports->n && ports->key[k] != flow_store_stream(table, qp->stream)->request_port)
+		k++;
+	return k;
+}
+
+/* Of the flows that @top does not hold, those that lost most. */
+static void samples_choose_lost(
+	const struct flow_table *table, const struct chooser *top, struct chooser *chooser)
+{
+	for (uint32_t i = 0; i < table->qps.end; i++) {
+		const struct flow_qp *qp = flow_store_qp(table, i);
+		if (!flow_qp_live(qp) || qp->packets == 0)
+			continue;
+		struct chosen candidate = {samples_weight(table, qp), qp->octets, i, 0};
+		if (candidate.weight <= 0)
+			continue;
+		candidate.port = samples_main_port(table, qp);
+		bool held = qp->many_ports &&
+			candidate.port >= flow_store_rare(table, qp->rare)->ports->n;
+		for (size_t k = 0; k < top->n && !held; k++)
+			held = top->v[k].id == i && top->v[k].port == candidate.port;
+		if (!held)
+			chooser_take(chooser, &candidate);
+	}
+	chooser_sort(chooser);
+}
+
 /* Does this source port carry what the direction has no count by port for? */
 static bool samples_is_main(const struct flow *row, const struct flow_ports *ports, uint32_t port)
 {
@@ -532,6 +626,21 @@ static void samples_row(const struct flow_table *table, const struct chosen *cho
 		return;
 	ret->retransmits = row.psn.retransmits;
 	ret->psn_gaps = row.psn.gaps;
+	const struct loss_causes *causes = samples_causes(table, row.qp);
+	if (causes)
+		samples_lost(causes, ret);
+}
+
+static void samples_total_lost(const struct flow_table *table, struct flow_sample *ret)
+{
+	for (uint32_t i = 0; i < table->qps.end; i++) {
+		const struct flow_qp *qp = flow_store_qp(table, i);
+		const struct loss_causes *causes = NULL;
+		if (flow_qp_live(qp))
+			causes = samples_causes(table, qp);
+		if (causes)
+			samples_lost(causes, ret);
+	}
 }
 
 static void samples_total(struct flow_table *table, bool psn, struct flow_sample *ret)
@@ -548,6 +657,7 @@ static void samples_total(struct flow_table *table, bool psn, struct flow_sample
 	if (psn) { /* else unknown, and 0 */
 		ret->retransmits = totals.psn.retransmits;
 		ret->psn_gaps = totals.psn.gaps;
+		samples_total_lost(table, ret);
 	}
 	if (table->sampling == 1)
 		ret->burst_bps = totals.burst_octets * 8000;
@@ -557,7 +667,7 @@ static void samples_total(struct flow_table *table, bool psn, struct flow_sample
 }
 
 size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_ns, uint32_t entity,
-	enum flow_dir dir, bool psn_known, struct flow_sample ret[FLOW_TOP + 1])
+	enum flow_dir dir, bool psn_known, struct flow_sample ret[1 + FLOW_TOP + FLOW_LOST])
 {
 	const struct flow_sample common = {.from_ns = from_ns,
 		.to_ns = to_ns,
@@ -573,12 +683,20 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 	samples_total(table, psn, &ret[0]);
 	struct chooser chooser = {.table = table, .most = FLOW_TOP - v1};
 	samples_choose(table, &chooser);
+	struct chooser lost = {.table = table, .most = FLOW_LOST};
+	if (psn)
+		samples_choose_lost(table, &chooser, &lost);
 	size_t n = 1;
 	for (size_t i = 0; i < chooser.n; i++) {
 		ret[n] = common;
 		samples_row(table, &chooser.v[i], psn, &ret[n++]);
 	}
+	for (size_t i = 0; i < lost.n; i++) {
+		ret[n] = common;
+		samples_row(table, &lost.v[i], psn, &ret[n++]);
+	}
 	free(chooser.v);
+	free(lost.v);
 	if (v1) {
 		ret[n] = common;
 		ret[n].packets = table->v1_packets;

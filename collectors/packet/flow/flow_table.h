@@ -257,15 +257,16 @@ enum { FLOW_SPRAYS = 8 };
 /*
  * flow_table_samples - the rows of one interval, as history keeps them: the totals, then the top
  * FLOW_TOP flows by source port. What a source port has no count of its own for (CNP, NAK, gaps,
- * retransmits) stands at the port of the newest request. Frames of RoCE version 1, where there were
- * any, take the place of the last one.
+ * retransmits, losses) stands at the port of the newest request. Frames of RoCE version 1, where
+ * there were any, take the place of the last one. Of the other flows up to FLOW_LOST follow, those
+ * that lost most.
  *
  * @psn_known  false when the capture lost packets itself in the interval: gaps and retransmits are
  * then unknown and 0
- * @ret        room for FLOW_TOP + 1; returns how many were filled
+ * Returns how many rows of @ret were filled.
  */
 size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_ns, uint32_t entity,
-	enum flow_dir dir, bool psn_known, struct flow_sample ret[FLOW_TOP + 1]);
+	enum flow_dir dir, bool psn_known, struct flow_sample ret[1 + FLOW_TOP + FLOW_LOST]);
 
 /* flow_table_next - begin the next interval: counts go to 0, sequences are remembered, directions
  * idle for FLOW_IDLE intervals go. */

@@ -184,7 +184,7 @@ static void rows_put(struct ports_rows *rows, const struct flow_sample *row)
 static void side_rows(struct sflow_side *side, int64_t from_ns, int64_t to_ns, uint32_t entity,
 	struct ports_rows *rows)
 {
-	struct flow_sample v[FLOW_TOP + 1];
+	struct flow_sample v[1 + FLOW_TOP + FLOW_LOST];
 	if (!side->flows) {
 		const struct flow_sample none = {.from_ns = from_ns,
 			.to_ns = to_ns,

@@ -15,7 +15,8 @@ const char flow_columns[] =
 	"entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_port,dst_qp,"
 	"packets,octets,ce,ect,cnp,nak,retransmits,psn_gaps,burst_bps,flows,sum_sq_octets,"
 	"host,data_packets,data_ect,copies,capture_lost,spray_octets,"
-	"ce_got,cnp_sent,reactions,before_bps,after_bps,sums";
+	"ce_got,cnp_sent,reactions,before_bps,after_bps,sums,"
+	"lost_before,lost_beyond,lost_read,lost_timer,lost_ack,lost_rnr,missing,reacts";
 
 enum {
 	FLOW_ENTITY,
@@ -46,12 +47,15 @@ enum {
 	FLOW_COPIES, /* this and the next two: in a row of totals */
 	FLOW_CAPTURE_LOST,
 	FLOW_SPRAY,
-	FLOW_CE_GOT, /* this and the rest: in the row of a host */
+	FLOW_CE_GOT, /* this and the next: in the row of a host */
 	FLOW_CNP_SENT,
 	FLOW_REACTIONS,
 	FLOW_BEFORE,
 	FLOW_AFTER,
 	FLOW_SUMS, /* the rest of reaction_sum and answer_sum, by flow_row_sums */
+	FLOW_LOSSES, /* the first of FLOW_LOSS_KINDS; NULL from here on: 0 */
+	FLOW_MISSING = FLOW_LOSSES + FLOW_LOSS_KINDS,
+	FLOW_REACTS,
 	FLOW_COLUMN_COUNT
 };
 _Static_assert(FLOW_COLUMN_COUNT == FLOW_COLUMNS, "flow_columns names them in this order");
@@ -74,6 +78,13 @@ static void bind_address(sqlite3_stmt *st, int column, uint8_t family, const uin
 static void bind_integer(sqlite3_stmt *st, int column, uint64_t value)
 {
 	sqlite3_bind_int64(st, column + 1, (sqlite3_int64)value);
+}
+
+/* What most rows have none of takes no room. */
+static void bind_rare(sqlite3_stmt *st, int column, uint64_t value)
+{
+	if (value)
+		bind_integer(st, column, value);
 }
 
 static void bind_key(sqlite3_stmt *st, const struct flow_key *key)
@@ -228,6 +239,10 @@ void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow, int64_t fil
 	bind_integer(st, FLOW_PSN_GAPS, flow->psn_gaps);
 	bind_integer(st, FLOW_BURST, flow->burst_bps);
 	bind_integer(st, FLOW_FLOWS, flow->flows);
+	for (int kind = 0; kind < FLOW_LOSS_KINDS; kind++)
+		bind_rare(st, FLOW_LOSSES + kind, flow->lost[kind]);
+	bind_rare(st, FLOW_MISSING, flow->missing);
+	bind_rare(st, FLOW_REACTS, flow->reacts);
 	if (isfinite(flow->sum_sq_octets))
 		sqlite3_bind_double(st, FLOW_SUM_SQ + 1, flow->sum_sq_octets);
 	if (flow->host)
@@ -270,7 +285,11 @@ void flow_row_read(sqlite3_stmt *st, uint32_t entity, struct flow_sample *ret)
 		.copies = read_integer(st, FLOW_COPIES),
 		.capture_lost = read_integer(st, FLOW_CAPTURE_LOST),
 		.spray_octets = read_integer(st, FLOW_SPRAY),
+		.missing = read_integer(st, FLOW_MISSING),
+		.reacts = read_integer(st, FLOW_REACTS),
 	};
+	for (int kind = 0; kind < FLOW_LOSS_KINDS; kind++)
+		ret->lost[kind] = read_integer(st, FLOW_LOSSES + kind);
 	if (sqlite3_column_int(st, FLOW_HOST))
 		read_host(st, ret);
 	read_address(st, FLOW_SRC, ret->key.family, ret->key.src);

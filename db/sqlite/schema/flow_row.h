@@ -8,13 +8,13 @@
 
 struct str;
 
-#define FLOW_COLUMNS 34
+#define FLOW_COLUMNS 42
 extern const char flow_columns[]; /* their names, separated by commas */
 
 /* flow_row_select - appends "SELECT ... FROM flow". */
 void flow_row_select(struct str *out);
 
-/* flow_row_bind - all parameters ?1 .. ?34 of a statement whose values are in that order. @file_id:
+/* flow_row_bind - all parameters ?1 .. ?42 of a statement whose values are in that order. @file_id:
  * number of the entity in the file. */
 void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow, int64_t file_id);
 /* flow_row_read - the row at hand of a statement that selects these columns first. Its entity's

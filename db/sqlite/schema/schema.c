@@ -64,7 +64,9 @@
 	"retransmits INTEGER, psn_gaps INTEGER, burst_bps INTEGER, flows INTEGER, sum_sq_octets "  \
 	"REAL, host INTEGER, data_packets INTEGER, data_ect INTEGER, copies INTEGER, "             \
 	"capture_lost INTEGER, spray_octets INTEGER, ce_got INTEGER, cnp_sent INTEGER, reactions " \
-	"INTEGER, before_bps REAL, after_bps REAL, sums TEXT);"                                    \
+	"INTEGER, before_bps REAL, after_bps REAL, sums TEXT, lost_before INTEGER, lost_beyond "   \
+	"INTEGER, lost_read INTEGER, lost_timer INTEGER, lost_ack INTEGER, lost_rnr INTEGER, "     \
+	"missing INTEGER, reacts INTEGER);"                                                        \
 	"CREATE INDEX flow_to ON flow(to_ns);"
 
 /* What is configured and who is polled. health: the agent's own measures, the newest snapshot. */

@@ -164,7 +164,10 @@ static struct flow_sample a_row(bool host)
 		.sum_sq_octets = 22,
 		.copies = 23,
 		.capture_lost = 24,
-		.spray_octets = 25};
+		.spray_octets = 25,
+		.lost = {60, 61, 62, 63, 64, 65},
+		.missing = 66,
+		.reacts = REACTION_DOES_NOT_SLOW};
 	if (!host)
 		return row;
 	row.reaction = (struct reaction_sum){.cnp = 30,

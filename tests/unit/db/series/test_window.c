@@ -153,6 +153,9 @@ static void fill(struct rig *r)
 					.flows = (uint32_t)rnd(100),
 					.data_packets = 1 + rnd(500),
 					.data_ect = rnd(5),
+					.lost = {rnd(9), rnd(9), rnd(9), rnd(9), rnd(9), rnd(9)},
+					.missing = rnd(20),
+					.reacts = rnd(3),
 					.sum_sq_octets = (double)rnd(1000000)};
 				if (i == 3) {
 					f[i].copies = rnd(10);

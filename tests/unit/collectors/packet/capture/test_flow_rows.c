@@ -96,6 +96,66 @@ static void what_the_capture_lost_stands_in_the_totals(void **state)
 	capture_analysis_end(&analysis);
 }
 
+/* @qp sends PSNs [from, to) of one packet each, without those in [hole, hole_to). */
+static void rows_run(struct capture_analysis *analysis, uint32_t qp, uint32_t from, uint32_t to,
+	uint32_t hole, uint32_t hole_to, int64_t *t_ns)
+{
+	for (uint32_t psn = from; psn < to; psn++) {
+		const struct frame_spec data = spec_write_only(qp, psn, 200);
+		if (psn < hole || psn >= hole_to)
+			rows_add(analysis, &data, *t_ns += 1000);
+	}
+}
+
+static void rows_nak(struct capture_analysis *analysis, uint32_t psn, int64_t *t_ns)
+{
+	struct frame_spec nak = {.opcode = 0x11,
+		.src = 0x0a000002,
+		.dst = 0x0a000001,
+		.qp = 9,
+		.psn = psn,
+		.ext = {0x60, 0, 0, 1},
+		.ext_bytes = 4};
+	rows_add(analysis, &nak, *t_ns += 5000);
+}
+
+/* A hundred queue pairs that carry more are no reason to forget the one that lost: its row stands
+ * behind the largest ones, with the side and the count. */
+static void losses_have_their_row(void **state)
+{
+	struct capture_analysis analysis;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	for (int beyond = 0; beyond < 2; beyond++) {
+		int64_t t_ns = 0;
+		const uint32_t hole = beyond ? 0 : 12;
+		rows_begin(&analysis);
+		rows_run(&analysis, 7, 0, 20, hole, hole ? 15 : 0, &t_ns);
+		rows_nak(&analysis, 12, &t_ns);
+		rows_run(&analysis, 7, 12, 30, 0, 0, &t_ns);
+		for (uint32_t qp = 100; qp < 200; qp++) {
+			struct frame_spec other = spec_write_only(qp, 0, 4000);
+			other.src = 0x0a000003;
+			for (; other.psn < 20; other.psn++)
+				rows_add(&analysis, &other, t_ns += 1000);
+		}
+		const size_t n = flow_rows(&analysis, &interval, rows);
+		assert_int_equal(n, 1 + FLOW_TOP + 1);
+		const struct flow_sample *lost = &rows[FLOW_TOP + 1];
+		assert_int_equal(lost->key.dst_qp, 7);
+		const enum flow_loss kind = beyond ? FLOW_LOST_BEYOND : FLOW_LOST_BEFORE;
+		for (int i = 0; i < FLOW_LOSS_KINDS; i++) {
+			assert_int_equal(lost->lost[i], i == (int)kind);
+			assert_int_equal(rows[0].lost[i], i == (int)kind);
+		}
+		assert_int_equal(lost->missing, beyond ? 0 : 3);
+		assert_int_equal(rows[0].missing, beyond ? 0 : 3);
+		capture_analysis_next(&analysis);
+		assert_int_equal(flow_rows(&analysis, &interval, rows), 1);
+		assert_int_equal(rows[0].lost[kind], 0);
+		capture_analysis_end(&analysis);
+	}
+}
+
 static const struct flow_sample *host_row(const struct flow_sample *rows, size_t n, uint8_t last)
 {
 	for (size_t i = 0; i < n; i++)
@@ -142,7 +202,8 @@ static void hosts_have_their_part(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(data_is_told_from_answers),
-		cmocka_unit_test(spraying_is_counted), cmocka_unit_test(hosts_have_their_part),
+		cmocka_unit_test(spraying_is_counted), cmocka_unit_test(losses_have_their_row),
+		cmocka_unit_test(hosts_have_their_part),
 		cmocka_unit_test(what_the_capture_lost_stands_in_the_totals)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -557,7 +557,7 @@ static void test_spray(void **state)
 	assert_int_equal(totals.sum_octets, SPRAYED * EACH * 1000);
 	const double n_eff = flow_n_eff(totals.sum_octets, totals.sum_sq_octets);
 	assert_true(n_eff > SPRAYED * 0.87 && n_eff < SPRAYED * 1.13);
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
 	assert_int_equal(flow_table_samples(table, 0, 1, 1, FLOW_DIR_IN, true, rows), FLOW_TOP + 1);
 	assert_int_equal(rows[1].octets, EACH * 1000);
 	flow_table_next(table);

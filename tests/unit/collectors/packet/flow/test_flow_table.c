@@ -89,7 +89,7 @@ static void test_counts(void **state)
 	assert_int_equal(f->burst_octets, 4000); /* 0, 0.3, 0.6, 0.9 ms */
 	assert_int_equal(f->psn.gaps, 0);
 
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
 	size_t n = flow_table_samples(t, 0, 10000000000, 3, FLOW_DIR_OUT, true, rows);
 	assert_int_equal(n, 4);
 	assert_true(rows[0].total && !rows[1].total);
@@ -186,7 +186,7 @@ static void test_attribution(void **state)
 	assert_int_equal(find(t, 50007, 9)->cnp_about, 1000);
 
 	/* The rows of history carry what was attributed. */
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
 	size_t n = flow_table_samples(t, 0, 1, 3, FLOW_DIR_UNKNOWN, true, rows);
 	uint64_t cnp = 0;
 	for (size_t i = 1; i < n; i++)
@@ -231,7 +231,7 @@ static void test_sampling(void **state)
 	struct flow_table *t = flow_table_new(10, 4000, 42);
 	for (uint32_t i = 0; i < 50; i++)
 		add(t, packet(1, 2, 50000, SEND, 7, i * 4000), i);
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
 	assert_int_equal(flow_table_samples(t, 0, 1, 3, FLOW_DIR_IN, true, rows), 2);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(rows[i].psn_gaps, 0);
@@ -246,7 +246,7 @@ static void test_sampling(void **state)
 static void test_intervals(void **state)
 {
 	struct flow_table *t = flow_table_new(1000, 1, 42);
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
 	add(t, packet(1, 2, 50000, SEND, 7, 10), 0);
 	add(t, packet(1, 2, 50001, SEND, 8, 10), 0);
 	flow_table_next(t);
@@ -290,9 +290,10 @@ static void test_many(void **state)
 		flow_table_totals(t, &s);
 		assert_int_equal(s.octets, sent);
 		assert_true(s.sum_octets <= (double)sent);
-		struct flow_sample rows[FLOW_TOP + 1];
-		assert_int_equal(
-			flow_table_samples(t, 0, 1, 3, FLOW_DIR_IN, true, rows), FLOW_TOP + 1);
+		struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
+		/* PSNs at random: many flows seem to lose */
+		assert_in_range(flow_table_samples(t, 0, 1, 3, FLOW_DIR_IN, true, rows),
+			FLOW_TOP + 1, 1 + FLOW_TOP + FLOW_LOST);
 		for (int i = 2; i <= FLOW_TOP; i++)
 			assert_true(rows[i - 1].octets >= rows[i].octets);
 		flow_table_next(t);
@@ -304,7 +305,7 @@ static void test_many(void **state)
  * no flow and no total. */
 static void test_version_1(void **state)
 {
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_sample rows[1 + FLOW_TOP + FLOW_LOST];
 	struct flow_table *t = flow_table_new(1000, 1, 7);
 	const struct roce_packet v1 = {.kind = PACKET_ROCEV1, .octets = 1000};
 	for (unsigned i = 0; i < 100; i++)
