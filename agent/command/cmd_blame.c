@@ -2,7 +2,7 @@
  * is a victim of. */
 #include "agent/command/command.h"
 
-#include "agent/answers/incident/blame_view.h"
+#include "agent/answers/incident/blame.h"
 
 static int cmd_blame_run(struct command_args *args)
 {

@@ -15,6 +15,7 @@
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -79,7 +80,7 @@ static int cmd_incident_run_burst(
 	int rc = incident_find(client, args->argv[1], &o, e);
 	if (rc < 0)
 		return rc;
-	const char *id = json_string_value(json_object_get(o, "id"));
+	const char *id = incident_id_of(o);
 	if (command_opt(&command_incident, args, "values"))
 		rc = incident_burst_values(client, id, stdout, e);
 	else
@@ -135,8 +136,10 @@ static int cmd_incident_run_export(
 		return exported;
 	}
 	rw_cleanup(freep) char *yaml = config_text(client->config);
-	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(client->config, o),
-		"configuration", yaml, "database", client->db_path);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident",
+		incident_public(client->config, incident_told(o, a)), "configuration", yaml,
+		"database", client->db_path);
 	json_decref(o);
 	int rc = -EIO;
 	if (doc)
@@ -185,8 +188,8 @@ static int action_in(struct ledger *ledger, const struct direct_action *direct, 
 	if (rc != 0)
 		return err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
 	client_own_name(who, sizeof(who));
-	rc = ledger_action(ledger, json_string_value(json_object_get(direct->incident, "id")),
-		direct->action, who, direct->text, wall_now().ns);
+	rc = ledger_action(ledger, incident_id_of(direct->incident), direct->action, who,
+		direct->text, wall_now().ns);
 	if (rc == 0)
 		return 0;
 	return err_set(e, rc, "%s", incident_action_error(rc));
@@ -218,8 +221,8 @@ static int cmd_incident_run_action(
 		return rc;
 	}
 	if (other)
-		text = json_string_value(json_object_get(other, "id"));
-	const char *id = json_string_value(json_object_get(o, "id"));
+		text = incident_id_of(other);
+	const char *id = incident_id_of(o);
 	if (other && json_equal(other, o))
 		rc = err_set(
 			e, -EINVAL, "an incident cannot be merged into itself; name another one");

@@ -22,6 +22,7 @@
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"
 #include "agent/judge/resume.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "collectors/recorded/replay.h"
@@ -382,12 +383,14 @@ static json_t *seen_time(const struct replay *replay, int64_t t_ns)
 static json_t *cmd_replay_document(const struct replay *replay)
 {
 	const struct pipeline_counters *n = pipeline_counters(replay->pipeline);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const struct incident **v;
 	json_t *incidents = json_array(), *doc = json_object();
 	size_t count = ledger_incidents(replay->ledger, &v);
 	for (size_t k = 0; k < count; k++) {
 		json_t *incident = incident_json(v[k]);
-		json_array_append_new(incidents, incident_public(replay->config, incident));
+		json_array_append_new(
+			incidents, incident_public(replay->config, incident_told(incident, a)));
 		json_decref(incident);
 	}
 	json_object_set_new(doc, "from", seen_time(replay, replay->seen.first_ns));
@@ -421,16 +424,18 @@ static const struct view found_view = {
 /* One line for each family: {incidents: [...]}; the caller owns it. */
 static json_t *cmd_replay_found(const json_t *incidents)
 {
-	json_t *rows = incident_families(incidents), *row;
-	size_t k;
-	json_array_foreach (rows, k, row) {
-		char parts[32];
-		const char *headline = "";
-		incident_parts_text(row, parts, sizeof(parts));
-		json_unpack(row, "{s:s}", "headline", &headline);
-		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "%s%s", headline, parts);
-		json_object_set_new(row, "headline", json_string(text.s));
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *rows = json_array();
+	size_t n;
+	struct incident_told *told = incidents_told(incidents, a, &n);
+	n = incident_families(told, n);
+	for (size_t k = 0; k < n; k++) {
+		char parts[INCIDENT_PARTS_MAX];
+		json_t *row = json_copy((json_t *)told[k].tree);
+		json_object_set_new(row, "headline",
+			json_sprintf(
+				"%s%s", told[k].headline, incident_parts_text(&told[k], parts)));
+		json_array_append_new(rows, row);
 	}
 	return json_pack("{s:o}", "incidents", rows);
 }

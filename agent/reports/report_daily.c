@@ -152,9 +152,9 @@ static int daily_put_incidents(struct client *client, json_t *doc, struct err *e
 	report_figure(doc, "incidents_open", "incidents open at the end",
 		(double)daily_open(incidents), "-");
 	report_figure(doc, "incidents_opened", "incidents opened",
-		(double)report_incidents_count(incidents, "opened_in_range"), "-");
+		(double)report_incidents_count(incidents).opened, "-");
 	report_figure(doc, "incidents_closed", "incidents closed",
-		(double)report_incidents_count(incidents, "closed_in_range"), "-");
+		(double)report_incidents_count(incidents).closed, "-");
 	report_put_money(client, doc);
 	return 0;
 }

@@ -43,7 +43,7 @@ static int handover_put_incidents(struct client *client, json_t *doc, struct err
 	report_incidents_problems(doc, open);
 	report_figure(doc, "incidents_open", "incidents open", (double)json_array_size(open), "-");
 	report_figure(doc, "incidents_opened", "incidents opened in the shift",
-		(double)report_incidents_count(incidents, "opened_in_range"), "-");
+		(double)report_incidents_count(incidents).opened, "-");
 	report_figure(doc, "incidents_closed", "incidents closed in the shift",
 		(double)json_array_size(closed), "-");
 	report_put_money(client, doc);

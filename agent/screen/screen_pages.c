@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/answers/doctor/doctor.h"
-#include "agent/answers/incident/blame_view.h"
+#include "agent/answers/incident/blame.h"
 #include "agent/answers/incident/incident_view.h"
 #include "agent/answers/pause/pause_views.h"
 #include "agent/answers/steps/steps_document.h"

@@ -1,9 +1,11 @@
-/* blame - the incidents that a host or port causes, and those it is a victim of, as a document. */
+/* blame - the incidents that a host or port causes, and those it is a victim of. */
 #include "agent/answers/incident/blame.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "agent/answers/incident/incident_view.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/client/client.h"
@@ -149,24 +151,31 @@ static const char *role_in(const struct entity_meant *meant, const struct incide
 	return NULL;
 }
 
-static json_t *blame_text_or_null(const char *text)
-{
-	if (!text || !*text)
-		return json_null();
-	return json_string(text);
-}
+/* ---- its ports ------------------------------------------------------------- */
+
+struct blame_port {
+	const char *device, *port, *nic, *rail;
+};
+#define SHAPE struct blame_port
+static const struct field blame_port_fields[] = {
+	TEXT(device, "", .known = true),
+	TEXT(port, "", .known = true),
+	TEXT(nic, ""),
+	TEXT(rail, ""),
+};
+static SHAPE_OF(blame_port, "port", "");
+#undef SHAPE
 
 static json_t *blame_ports_json(const struct entity_meant *meant)
 {
 	json_t *a = json_array();
 	for (size_t k = 0; k < meant->n; k++) {
 		const struct fabric_port *p = meant->ports[k];
-		json_t *o = json_object();
-		json_object_set_new(o, "device", json_string(p->device->name));
-		json_object_set_new(o, "port", json_string(p->name));
-		json_object_set_new(o, "nic", blame_text_or_null(p->host ? p->host_nic : NULL));
-		json_object_set_new(o, "rail", json_string_or_null(p->rail));
-		json_array_append_new(a, o);
+		struct blame_port port = {
+			.device = p->device->name, .port = p->name, .rail = p->rail};
+		if (p->host && p->host_nic && *p->host_nic)
+			port.nic = p->host_nic;
+		json_array_append_new(a, shape_json(&blame_port_shape, &port));
 	}
 	return a;
 }
@@ -181,28 +190,28 @@ static json_t *jobs_json(const struct fabric *fabric, const struct entity_meant 
 }
 
 /* As `incident show` has it. */
-static json_t *blame_shown(struct client *client, const json_t *stored)
+static json_t *blame_shown(struct client *client, const struct incident_told *incident)
 {
-	json_t *o = incident_public(client->config, stored);
-	json_object_set_new(o, "age_s", incident_age(stored, client->now_ns));
+	json_t *o = incident_public(client->config, incident);
+	json_object_set_new(o, "age_s", incident_age(incident, client->now_ns));
 	return o;
 }
 
 /* Put the stored incident into the list it belongs to, if any. */
 static void blame_take(struct client *client, const struct entity_meant *meant,
-	const json_t *stored, json_t *against, json_t *suffers)
+	const struct incident_told *incident, json_t *against, json_t *suffers)
 {
-	struct incident_record *record = incident_json_read(stored);
+	struct incident_record *record = incident_json_read(incident->tree);
 	if (!record)
 		return;
 	const char *role = role_in(meant, &record->i);
 	if (is_subject(meant, &record->i) || str_eq(role, "culprit")) {
-		json_t *o = blame_shown(client, stored);
+		json_t *o = blame_shown(client, incident);
 		if (json_array_size(against) == 0)
-			json_object_set_new(o, "commands", incident_commands(client, stored));
+			json_object_set_new(o, "commands", incident_commands(client, incident));
 		json_array_append_new(against, o);
 	} else if (role) {
-		json_t *o = blame_shown(client, stored);
+		json_t *o = blame_shown(client, incident);
 		json_object_set_new(o, "role", json_string(role));
 		json_array_append_new(suffers, o);
 	}
@@ -212,13 +221,15 @@ static void blame_take(struct client *client, const struct entity_meant *meant,
 static json_t *blame_json(struct client *client, const struct entity_meant *meant, const char *word,
 	const json_t *stored)
 {
-	json_t *doc = json_object(), *against = json_array(), *suffers = json_array(), *incident;
-	size_t k;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *doc = json_object(), *against = json_array(), *suffers = json_array();
+	size_t n;
+	const struct incident_told *incidents = incidents_told(stored, a, &n);
 	/* what goes on comes before what is over */
 	for (int open = 1; open >= 0; open--)
-		json_array_foreach (stored, k, incident)
-			if (incident_is_open(incident) == open)
-				blame_take(client, meant, incident, against, suffers);
+		for (size_t k = 0; k < n; k++)
+			if (incident_is_open(&incidents[k]) == open)
+				blame_take(client, meant, &incidents[k], against, suffers);
 	json_object_set_new(doc, "entity", json_string(word));
 	json_object_set_new(doc, "host", json_string_or_null(meant->host));
 	json_object_set_new(doc, "ports", blame_ports_json(meant));
@@ -246,3 +257,83 @@ int blame_document(struct client *client, const char *name, json_t **ret, struct
 	free(meant.ports);
 	return rc;
 }
+
+/* ---- as people read it ------------------------------------------------------ */
+
+struct blame_told {
+	const char *entity, *host;
+	struct blame_port *ports;
+	size_t n_ports;
+	const char **jobs;
+	size_t n_jobs;
+	struct incident_told *incidents, *victim_of;
+	size_t n_incidents, n_victim_of;
+};
+#define SHAPE struct blame_told
+static const struct field blame_told_fields[] = {
+	TEXT(entity, "", .known = true),
+	TEXT(host, ""),
+	ROWS(ports, blame_port, ""),
+	TEXTS(jobs, ""),
+	ROWS(incidents, incident_told, ""),
+	ROWS(victim_of, incident_told, ""),
+};
+static SHAPE_OF(blame_told, "blame", "");
+#undef SHAPE
+
+#define PORTS_SHOWN 8
+
+/* "node-047  at leaf1:Ethernet47, ... and 7 more  job train" */
+static void print_entity(FILE *out, const struct blame_told *blame)
+{
+	fprintf(out, "%s", blame->entity);
+	if (blame->host && !str_eq(blame->host, blame->entity))
+		fprintf(out, "  (%s)", blame->host);
+	fprintf(out, "  at ");
+	for (size_t k = 0; k < blame->n_ports && k < PORTS_SHOWN; k++)
+		fprintf(out, "%s%s:%s", str_if(k, ", "), blame->ports[k].device,
+			blame->ports[k].port);
+	if (blame->n_ports > PORTS_SHOWN)
+		fprintf(out, " and %zu more", blame->n_ports - PORTS_SHOWN);
+	for (size_t k = 0; k < blame->n_jobs; k++)
+		fprintf(out, "%s%s", k ? ", " : "  job ", blame->jobs[k]);
+	fputc('\n', out);
+}
+
+static void blame_print_line(FILE *out, const char *before, const struct incident_told *incident)
+{
+	fprintf(out, "%s %s  %s  %s  %s\n", before, incident->id, incident->severity,
+		incident->state, incident->headline);
+}
+
+static void blame_print_card(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct blame_told blame = {0};
+	shape_read(&blame_told_shape, doc, a, &blame);
+	print_entity(out, &blame);
+	if (blame.n_incidents == 0)
+		fprintf(out, "no findings\n");
+	for (size_t k = 0; k < blame.n_incidents; k++) {
+		fputc('\n', out);
+		if (k == 0)
+			incident_card_print(out, &blame.incidents[0], color);
+		else
+			blame_print_line(out, "also", &blame.incidents[k]);
+	}
+	if (blame.n_victim_of > 0)
+		fputc('\n', out);
+	for (size_t k = 0; k < blame.n_victim_of; k++) {
+		const bool direct = str_eq(blame.victim_of[k].role, "direct_victim");
+		blame_print_line(out, direct ? "direct victim of" : "indirect victim of",
+			&blame.victim_of[k]);
+	}
+}
+
+const struct view blame_view = {.title = "Blame",
+	.rows = "incidents",
+	.columns = incident_list_columns,
+	.n_columns = INCIDENT_LIST_COLUMNS,
+	.text = blame_print_card,
+	.empty = "no findings"};

@@ -6,7 +6,7 @@
 #ifndef RW_REPORTS_BLAME_H
 #define RW_REPORTS_BLAME_H
 
-#include <jansson.h>
+#include "agent/document/writer.h"
 
 struct client;
 struct err;
@@ -16,5 +16,7 @@ struct err;
  * reference in *@ret; -ENOENT when the fabric has no such host or port, or another negative errno;
  * @e says why. */
 int blame_document(struct client *client, const char *name, json_t **ret, struct err *e);
+
+extern const struct view blame_view; /* how people read it */
 
 #endif

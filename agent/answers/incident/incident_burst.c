@@ -9,6 +9,8 @@
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
 #include "agent/document/json_outside.h"
+#include "agent/document/shape.h"
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -258,9 +260,59 @@ static bool series_tells(const struct burst_series *series)
 	return false;
 }
 
-static json_t *burst_onsets(const struct burst_list *list)
+/* What the document says. */
+struct burst_told {
+	const char *device, *start, *until;
+	uint64_t values, fields;
+	bool whole;
+};
+struct onset_told {
+	const char *t, *device, *object, *statistic;
+	uint64_t rise, peak; /* COUNT_UNKNOWN: it is of the other kind */
+};
+struct bursts_told {
+	const char *incident;
+	struct burst_told *bursts;
+	size_t n_bursts;
+	struct onset_told *onset;
+	size_t n_onset;
+};
+
+#define SHAPE struct burst_told
+static const struct field burst_told_fields[] = {
+	TEXT(device, "", .known = true),
+	TEXT(start, "", .known = true),
+	TEXT(until, "", .known = true),
+	COUNT(values, ""),
+	COUNT(fields, ""),
+	FLAG(whole, ""),
+};
+static SHAPE_OF(burst_told, "burst", "");
+#undef SHAPE
+
+#define SHAPE struct onset_told
+static const struct field onset_told_fields[] = {
+	TEXT(t, "", .known = true),
+	TEXT(device, "", .known = true),
+	TEXT(object, "", .known = true),
+	TEXT(statistic, "", .known = true),
+	COUNT(rise, "", .unknown = true),
+	COUNT(peak, "", .unknown = true),
+};
+static SHAPE_OF(onset_told, "onset", "");
+#undef SHAPE
+
+#define SHAPE struct bursts_told
+static const struct field bursts_told_fields[] = {
+	TEXT(incident, "", .known = true),
+	ROWS(bursts, burst_told, ""),
+	ROWS(onset, onset_told, ""),
+};
+static SHAPE_OF(bursts_told, "bursts", "");
+#undef SHAPE
+
+static void burst_onsets(const struct burst_list *list, struct arena *a, struct bursts_told *ret)
 {
-	json_t *rows = json_array();
 	struct onset *v = NULL;
 	size_t n = 0, cap = 0;
 	for (size_t i = 0; i < list->n; i++)
@@ -272,68 +324,59 @@ static json_t *burst_onsets(const struct burst_list *list)
 		}
 	if (n > 0)
 		qsort(v, n, sizeof(*v), onset_order);
-	for (size_t i = 0; i < n && i < ONSETS_MAX; i++) {
+	ret->n_onset = n < ONSETS_MAX ? n : ONSETS_MAX;
+	ret->onset = arena_array(a, struct onset_told, ret->n_onset + 1);
+	for (size_t i = 0; i < ret->n_onset; i++) {
 		char object[32], name[SAI_NAME_MAX], t[WALL_TEXT_MAX];
 		const struct burst_series *s = v[i].series;
-		json_t *rise = json_null(), *peak = json_null();
-		if (series_counts(s))
-			rise = json_integer((json_int_t)s->rise);
-		else
-			peak = json_integer((json_int_t)s->peak);
-		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:o, s:s, s:o, s:o}", "t",
-				wall_format(t, (wall_t){s->t_ns}, 6), "device", v[i].kept->device,
-				"object", json_string(series_object(v[i].kept, &s->field, object)),
-				"statistic", sai_stat_text(name, s->field.type, s->field.stat),
-				"rise", rise, "peak", peak));
+		const bool counts = series_counts(s);
+		ret->onset[i] = (struct onset_told){
+			.t = arena_strdup(a, wall_format(t, (wall_t){s->t_ns}, 6)),
+			.device = v[i].kept->device,
+			.object = arena_strdup(a, series_object(v[i].kept, &s->field, object)),
+			.statistic =
+				arena_strdup(a, sai_stat_text(name, s->field.type, s->field.stat)),
+			.rise = counts ? s->rise : COUNT_UNKNOWN,
+			.peak = counts ? COUNT_UNKNOWN : s->peak};
 	}
 	free(v);
-	return rows;
 }
 
-static json_t *burst_devices(const struct burst_list *list)
+static void burst_devices(const struct burst_list *list, struct arena *a, struct bursts_told *ret)
 {
-	json_t *rows = json_array();
+	ret->n_bursts = list->n;
+	ret->bursts = arena_array(a, struct burst_told, list->n + 1);
 	for (size_t i = 0; i < list->n; i++) {
 		const struct burst_kept *kept = &list->v[i];
 		char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
 		uint64_t values = 0;
 		for (size_t k = 0; k < kept->n_v; k++)
 			values += kept->v[k].values;
-		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "device", kept->device, "start",
-				wall_format(from, (wall_t){kept->from_ns}, 3), "until",
-				wall_format(to, (wall_t){kept->to_ns}, 3), "values",
-				(json_int_t)values, "fields", (json_int_t)kept->n_v, "whole",
-				(int)kept->whole));
+		ret->bursts[i] = (struct burst_told){.device = kept->device,
+			.start = arena_strdup(a, wall_format(from, (wall_t){kept->from_ns}, 3)),
+			.until = arena_strdup(a, wall_format(to, (wall_t){kept->to_ns}, 3)),
+			.values = values,
+			.fields = kept->n_v,
+			.whole = kept->whole};
 	}
-	return rows;
 }
 
 static void burst_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "bursts"), i, row) {
-		const char *whole = "";
-		if (!json_is_true(json_object_get(row, "whole")))
-			whole = "  (parts are missing)";
-		fprintf(out,
-			"%s  %s to %s  %" JSON_INTEGER_FORMAT " values of %" JSON_INTEGER_FORMAT
-			" fields%s\n",
-			json_string_value(json_object_get(row, "device")),
-			json_string_value(json_object_get(row, "start")),
-			json_string_value(json_object_get(row, "until")),
-			json_integer_value(json_object_get(row, "values")),
-			json_integer_value(json_object_get(row, "fields")), whole);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct bursts_told told = {0};
+	shape_read(&bursts_told_shape, doc, a, &told);
+	for (size_t i = 0; i < told.n_bursts; i++) {
+		const struct burst_told *row = &told.bursts[i];
+		fprintf(out, "%s  %s to %s  %" PRIu64 " values of %" PRIu64 " fields%s\n",
+			row->device, row->start, row->until, row->values, row->fields,
+			str_if(!row->whole, "  (parts are missing)"));
 	}
 	fprintf(out, "\nWHO BEGAN (the rise of a counter, half of the greatest fill)\n");
-	json_array_foreach (json_object_get(doc, "onset"), i, row)
-		fprintf(out, "%s  %-16s %-20s %s\n", json_string_value(json_object_get(row, "t")),
-			json_string_value(json_object_get(row, "device")),
-			json_string_value(json_object_get(row, "object")),
-			json_string_value(json_object_get(row, "statistic")));
+	for (size_t i = 0; i < told.n_onset; i++)
+		fprintf(out, "%s  %-16s %-20s %s\n", told.onset[i].t, told.onset[i].device,
+			told.onset[i].object, told.onset[i].statistic);
 }
 
 static const struct column onset_columns[] = {
@@ -357,6 +400,8 @@ const struct view incident_burst_view = {
 int incident_burst(struct client *client, const char *id, json_t **ret, struct err *e)
 {
 	rw_cleanup(list_done) struct burst_list list = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct bursts_told told = {.incident = id};
 	const int rc = list_read(client, id, &list, e);
 	if (rc < 0)
 		return rc;
@@ -367,8 +412,9 @@ int incident_burst(struct client *client, const char *id, json_t **ret, struct e
 		list.v[i].second = true;
 		kept_read(&list.v[i]);
 	}
-	*ret = json_pack("{s:s, s:o, s:o}", "incident", id, "bursts", burst_devices(&list), "onset",
-		burst_onsets(&list));
+	burst_devices(&list, a, &told);
+	burst_onsets(&list, a, &told);
+	*ret = shape_json(&bursts_told_shape, &told);
 	json_clean(*ret);
 	return 0;
 }

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/answers/incident/incident_read.h"
 #include "base/cleanup.h"
 #include "base/text_clean.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/document/json_value.h"
 #include "config/config.h"
 #include "config/profile/nic.h"
 #include "config/profile/profile.h"
@@ -47,19 +47,20 @@ static bool is_rdma_device(const char *nic)
 	return false;
 }
 
-static struct command_subject subject_of(const struct fabric *fabric, const json_t *incident)
+static const char *commands_known(const char *name)
 {
-	const json_t *object = json_object_get(incident, "subject");
-	const json_t *priority = json_object_get(object, "priority");
-	struct command_subject s = {.id = doc_word(incident, "id"),
-		.device = json_string_value(json_object_get(object, "device")),
-		.port = json_string_value(json_object_get(object, "port")),
-		.host = json_string_value(json_object_get(object, "host")),
-		.priority = USUAL_PRIORITY};
-	if (!s.port)
-		s.port = json_string_value(json_object_get(object, "member"));
-	if (json_is_integer(priority))
-		s.priority = (int)json_integer_value(priority);
+	return *name ? name : NULL;
+}
+
+static struct command_subject subject_of(
+	const struct fabric *fabric, const struct incident_told *incident)
+{
+	const struct told_subject *subject = &incident->subject;
+	struct command_subject s = {.id = incident->id,
+		.device = commands_known(subject->device),
+		.port = commands_known(*subject->port ? subject->port : subject->member),
+		.host = commands_known(subject->host),
+		.priority = subject->priority < 0 ? USUAL_PRIORITY : subject->priority};
 	const struct fabric_port *port = NULL;
 	if (s.device)
 		port = commands_port(fabric, &s);
@@ -217,11 +218,11 @@ static enum cause known_cause(const char *word)
 	return CAUSE_NONE;
 }
 
-json_t *incident_commands(struct client *client, const json_t *incident)
+json_t *incident_commands(struct client *client, const struct incident_told *incident)
 {
 	json_t *list = json_array();
 	const struct command_subject subject = subject_of(client->config->fabric, incident);
-	const char *checks = cause_info(known_cause(doc_word(incident, "cause")))->checks;
+	const char *checks = cause_info(known_cause(incident->cause))->checks;
 	while (checks && *checks) {
 		const size_t n = strcspn(checks, ";");
 		rw_cleanup(freep) char *check = strndup(checks, n);

@@ -10,8 +10,9 @@
 #include <jansson.h>
 
 struct client;
+struct incident_told;
 
-/* incident_commands - of a stored incident; a new reference, [] when none is known. */
-json_t *incident_commands(struct client *client, const json_t *incident);
+/* incident_commands - of an incident; a new reference, [] when none is known. */
+json_t *incident_commands(struct client *client, const struct incident_told *incident);
 
 #endif

@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/client/known_names.h"
-#include "agent/document/json_value.h"
 #include "agent/answers/incident/incident_read.h"
-#include "agent/answers/incident/incidents_open.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/model/finding.h"
@@ -107,9 +106,9 @@ static int check_filter(struct client *client, const struct incident_filter *fil
 /* ---- what fits ----------------------------------------------------------- */
 
 /* "open" stands for clearing as well: it has not ended. */
-static bool fits_state(const char *states, const json_t *incident)
+static bool fits_state(const char *states, const struct incident_told *incident)
 {
-	const char *state = doc_word(incident, "state");
+	const char *state = incident->state;
 	while (*states) {
 		const size_t n = strcspn(states, ",");
 		if (n == strlen(state) && strncmp(states, state, n) == 0)
@@ -124,14 +123,12 @@ static bool fits_state(const char *states, const json_t *incident)
 }
 
 /* Is a culprit such a device (its name, or "DEVICE:PORT") or such a host ("host:NAME", NAME)? */
-static bool culprit_fits(const json_t *incident, const char *glob)
+static bool culprit_fits(const struct incident_told *incident, const char *glob)
 {
 	static const char host_prefix[] = "host:";
-	const json_t *role;
-	size_t k;
-	json_array_foreach (json_object_get(incident, "roles"), k, role) {
-		const char *entity = doc_word(role, "entity");
-		if (!str_eq(doc_word(role, "role"), "culprit"))
+	for (size_t k = 0; k < incident->n_roles; k++) {
+		const char *entity = incident->roles[k].entity;
+		if (!str_eq(incident->roles[k].role, "culprit"))
 			continue;
 		if (strncmp(entity, host_prefix, strlen(host_prefix)) == 0)
 			entity += strlen(host_prefix);
@@ -143,54 +140,43 @@ static bool culprit_fits(const json_t *incident, const char *glob)
 }
 
 /* An incident about several devices has no device of its own: its evidence names them. */
-static bool fits_device(const json_t *incident, const char *glob)
+static bool fits_device(const struct incident_told *incident, const char *glob)
 {
-	const char *device = doc_word(json_object_get(incident, "subject"), "device");
-	const json_t *evidence;
-	size_t k;
+	const char *device = incident->subject.device;
 	if (*device && str_glob(glob, device))
 		return true;
-	if (culprit_fits(incident, glob))
-		return true;
-	if (*device)
-		return false;
-	json_array_foreach (json_object_get(incident, "evidence"), k, evidence) {
-		device = doc_word(evidence, "device");
-		if (*device && str_glob(glob, device))
+	for (size_t k = 0; !*device && k < incident->n_evidence; k++)
+		if (*incident->evidence[k].device && str_glob(glob, incident->evidence[k].device))
 			return true;
-	}
-	return false;
+	return culprit_fits(incident, glob);
 }
 
-static bool fits_host(const json_t *incident, const char *glob)
+static bool fits_host(const struct incident_told *incident, const char *glob)
 {
-	const char *host = doc_word(json_object_get(incident, "subject"), "host");
+	const char *host = incident->subject.host;
 	if (*host && str_glob(glob, host))
 		return true;
 	return culprit_fits(incident, glob);
 }
 
-static bool fits_job(const json_t *incident, const char *glob)
+static bool fits_job(const struct incident_told *incident, const char *glob)
 {
 	static const char prefix[] = "job:";
-	const char *group = doc_word(json_object_get(incident, "subject"), "group");
-	const json_t *job;
-	size_t k;
-	json_array_foreach (json_object_get(incident, "jobs"), k, job)
-		if (json_is_string(job) && str_glob(glob, json_string_value(job)))
+	const char *group = incident->subject.group;
+	for (size_t k = 0; k < incident->n_jobs; k++)
+		if (str_glob(glob, incident->jobs[k]))
 			return true;
 	return strncmp(group, prefix, strlen(prefix)) == 0 &&
 		str_glob(glob, group + strlen(prefix));
 }
 
-static bool fits(const struct incident_filter *filter, const json_t *incident)
+static bool fits(const struct incident_filter *filter, const struct incident_told *incident)
 {
 	if (filter->state && !fits_state(filter->state, incident))
 		return false;
-	if (filter->severity &&
-		severity_rank(doc_word(incident, "severity")) < severity_rank(filter->severity))
+	if (filter->severity && severity_rank(incident->severity) < severity_rank(filter->severity))
 		return false;
-	if (filter->cause && !str_glob(filter->cause, doc_word(incident, "cause")))
+	if (filter->cause && !str_glob(filter->cause, incident->cause))
 		return false;
 	if (filter->device && !fits_device(incident, filter->device))
 		return false;
@@ -207,16 +193,19 @@ int incident_list_document(
 	const int r = check_filter(client, filter, e);
 	if (r < 0)
 		return r;
-	json_t *stored = incidents_load(client, NULL, e), *shown = json_array(), *o;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *stored = incidents_load(client, NULL, e), *shown = json_array(), *tree;
 	size_t k, open = 0;
 	if (!stored) {
 		json_decref(shown);
 		return e->code ? e->code : -EIO;
 	}
-	json_array_foreach (stored, k, o) {
+	json_array_foreach (stored, k, tree) {
 		/* A state that is asked for of the past is that of then. */
-		const bool then = filter->state && client->past;
-		if (then && !incident_as_of(o, client->at_ns) && incident_is_open(o))
+		const bool then =
+			filter->state && client->past && incident_as_of(tree, client->at_ns);
+		const struct incident_told *o = incident_told(tree, a);
+		if (filter->state && client->past && !then && incident_is_open(o))
 			continue;
 		if (!fits(filter, o))
 			continue;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/answers/incident/incident_read.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -19,46 +21,50 @@ enum { EVENTS_MAX = 200 };
 
 /* ---- which events belong to it ------------------------------------------- */
 
+struct timeline_line {
+	int64_t t_ns;
+	const char *kind, *text;
+	size_t place;
+};
+#define SHAPE struct timeline_line
+static const struct field timeline_line_fields[] = {
+	TIME_NS("t", t_ns, ""),
+	TEXT(kind, "", .known = true),
+	TEXT(text, "", .known = true),
+};
+static SHAPE_OF(timeline_line, "line", "");
+#undef SHAPE
+
 struct timeline {
-	const json_t *incident;
+	const struct incident_told *incident;
 	int64_t from_ns, onset_ns, to_ns;
-	json_t *lines; /* [{t, kind, text}] */
+	struct arena *arena;
+	struct timeline_line *lines;
+	size_t n, cap;
 	json_t *changes; /* texts of change tickets before the onset; NULL: not asked for */
 };
 
-static int64_t timeline_time(const json_t *object, const char *key, int64_t otherwise_ns)
-{
-	wall_t t;
-	if (wall_parse(doc_word(object, key), (wall_t){0}, &t) != 0)
-		return otherwise_ns;
-	return t.ns;
-}
-
 /* Is it the subject's device, or that of a culprit? An incident without a device is about all. */
-static bool timeline_has_device(const json_t *incident, const char *device)
+static bool timeline_has_device(const struct incident_told *incident, const char *device)
 {
-	const char *own = doc_word(json_object_get(incident, "subject"), "device");
+	const char *own = incident->subject.device;
 	const size_t n = strlen(device);
-	const json_t *role;
-	size_t k;
 	if (!*own || str_eq(own, device))
 		return true;
-	json_array_foreach (json_object_get(incident, "roles"), k, role) {
-		const char *entity = doc_word(role, "entity");
+	for (size_t k = 0; k < incident->n_roles; k++) {
+		const char *entity = incident->roles[k].entity;
 		const bool named =
 			strncmp(entity, device, n) == 0 && (!entity[n] || entity[n] == ':');
-		if (named && str_eq(doc_word(role, "role"), "culprit"))
+		if (named && str_eq(incident->roles[k].role, "culprit"))
 			return true;
 	}
 	return false;
 }
 
-static bool timeline_has_job(const json_t *incident, const char *job)
+static bool timeline_has_job(const struct incident_told *incident, const char *job)
 {
-	const json_t *o;
-	size_t k;
-	json_array_foreach (json_object_get(incident, "jobs"), k, o)
-		if (str_eq(json_string_value(o), job))
+	for (size_t k = 0; k < incident->n_jobs; k++)
+		if (str_eq(incident->jobs[k], job))
 			return true;
 	return false;
 }
@@ -70,9 +76,9 @@ struct timeline_event {
 
 static bool timeline_concerns(const struct timeline *t, const struct timeline_event *event)
 {
-	const char *port = doc_word(json_object_get(t->incident, "subject"), "port");
+	const char *port = t->incident->subject.port;
 	if (*event->incident)
-		return str_eq(event->incident, doc_word(t->incident, "id"));
+		return str_eq(event->incident, t->incident->id);
 	if (*event->device && !timeline_has_device(t->incident, event->device))
 		return false;
 	if (*event->port && *port && !str_eq(event->port, port))
@@ -107,12 +113,10 @@ static void timeline_add_kind(struct str *out, const char *kind)
 
 static void timeline_add(struct timeline *t, int64_t t_ns, const char *kind, const char *text)
 {
-	json_t *line = json_object();
-	json_object_set_new(line, "t", json_time(t_ns));
-	json_object_set_new(line, "kind", json_string(kind));
-	json_object_set_new(line, "text", json_string_or_null(text));
-	json_object_set_new(line, "t_ns", json_integer(t_ns));
-	json_array_append_new(t->lines, line);
+	arena_grow(t->arena, t->lines, t->n, t->cap);
+	t->lines[t->n] = (struct timeline_line){
+		t_ns, arena_strdup(t->arena, kind), arena_strdup(t->arena, text), t->n};
+	t->n++;
 }
 
 static void timeline_take_event(struct timeline *t, const struct timeline_event *event)
@@ -154,7 +158,7 @@ static int timeline_take_row(void *arg, int n, char *const *words, char *const *
 		.job = v[EV_JOB]};
 	if (timeline_concerns(t, &event))
 		timeline_take_event(t, &event);
-	return json_array_size(t->lines) >= EVENTS_MAX;
+	return t->n >= EVENTS_MAX;
 }
 
 static int timeline_read(struct client *client, struct timeline *t, struct err *e)
@@ -170,13 +174,14 @@ static int timeline_read(struct client *client, struct timeline *t, struct err *
 	return r;
 }
 
-static struct timeline timeline_of(const struct client *client, const json_t *incident)
+static struct timeline timeline_of(
+	const struct client *client, const struct incident_told *incident, struct arena *a)
 {
-	const int64_t opened_ns = timeline_time(incident, "opened", client->now_ns);
-	struct timeline t = {.incident = incident, .lines = json_array()};
-	t.onset_ns = timeline_time(incident, "first", opened_ns);
+	const int64_t opened_ns = incident_time_ns(incident->opened, client->now_ns);
+	struct timeline t = {.incident = incident, .arena = a};
+	t.onset_ns = incident_time_ns(incident->first, opened_ns);
 	t.from_ns = t.onset_ns - BEFORE_NS;
-	t.to_ns = timeline_time(incident, "closed", client->now_ns);
+	t.to_ns = incident_time_ns(incident->closed, client->now_ns);
 	return t;
 }
 
@@ -185,68 +190,41 @@ static struct timeline timeline_of(const struct client *client, const json_t *in
 /* Its own lines, behind an event of the same moment. */
 static void timeline_add_own(struct timeline *t)
 {
-	const json_t *line;
-	size_t k;
 	/* what it showed then stands in the line in which it opened: the headline may be a later
 	 * one */
 	timeline_add(t, t->onset_ns, "onset", "onset: first window in which it was seen");
-	json_array_foreach (json_object_get(t->incident, "timeline"), k, line)
-		timeline_add(t, timeline_time(line, "t", t->onset_ns), "incident",
-			doc_word(line, "text"));
+	for (size_t k = 0; k < t->incident->n_timeline; k++) {
+		const struct told_line *line = &t->incident->timeline[k];
+		timeline_add(t, incident_time_ns(line->t, t->onset_ns), "incident", line->text);
+	}
 }
-
-struct timeline_entry {
-	int64_t t_ns;
-	size_t place;
-	json_t *line;
-};
 
 static int timeline_older(const void *left, const void *right)
 {
-	const struct timeline_entry *x = left, *y = right;
+	const struct timeline_line *x = left, *y = right;
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
 	return x->place < y->place ? -1 : 1;
 }
 
-static json_t *timeline_sorted(json_t *lines)
-{
-	const size_t n = json_array_size(lines);
-	rw_cleanup(freep) struct timeline_entry *v = rw_calloc(n + 1, sizeof(*v));
-	json_t *sorted = json_array();
-	for (size_t k = 0; k < n; k++) {
-		json_t *line = json_array_get(lines, k);
-		v[k] = (struct timeline_entry){
-			json_integer_value(json_object_get(line, "t_ns")), k, line};
-	}
-	qsort(v, n, sizeof(*v), timeline_older);
-	for (size_t k = 0; k < n; k++) {
-		json_object_del(v[k].line, "t_ns");
-		json_array_append(sorted, v[k].line);
-	}
-	json_decref(lines);
-	return sorted;
-}
-
 int incident_timeline(struct client *client, const json_t *incident, json_t **ret, struct err *e)
 {
-	struct timeline t = timeline_of(client, incident);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct timeline t = timeline_of(client, incident_told(incident, a), a);
 	const int r = timeline_read(client, &t, e);
-	if (r < 0) {
-		json_decref(t.lines);
+	if (r < 0)
 		return r;
-	}
 	timeline_add_own(&t);
-	*ret = timeline_sorted(t.lines);
+	qsort(t.lines, t.n, sizeof(*t.lines), timeline_older);
+	*ret = shape_rows_json(&timeline_line_shape, t.lines, t.n);
 	return 0;
 }
 
 int incident_changes(struct client *client, const json_t *incident, json_t *list, struct err *e)
 {
-	struct timeline t = timeline_of(client, incident);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct timeline t = timeline_of(client, incident_told(incident, a), a);
 	t.changes = list;
 	t.to_ns = t.onset_ns;
-	const int r = timeline_read(client, &t, e);
-	json_decref(t.lines);
-	return r;
+	return timeline_read(client, &t, e);
 }

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -12,8 +15,8 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/incident/incident_read.h"
-#include "agent/answers/incident/incidents_open.h"
 #include "agent/answers/common/report_frame.h"
+#include "agent/answers/status/verdict.h"
 #include "config/config.h"
 
 struct client report_client(const struct client *client)
@@ -23,32 +26,25 @@ struct client report_client(const struct client *client)
 	return copy;
 }
 
-static bool incident_is_of(const enum cause *causes, const json_t *incident)
+static bool incident_is_of(const enum cause *causes, const struct incident_told *incident)
 {
 	if (!causes)
 		return true;
 	for (size_t i = 0; causes[i] != CAUSE_NONE; i++)
-		if (str_eq(cause_name(causes[i]), doc_word(incident, "cause")))
+		if (str_eq(cause_name(causes[i]), incident->cause))
 			return true;
 	return false;
 }
 
-static int64_t incident_time(const json_t *incident, const char *key, int64_t otherwise_ns)
-{
-	wall_t t;
-	if (wall_parse(doc_word(incident, key), (wall_t){0}, &t) != 0)
-		return otherwise_ns;
-	return t.ns;
-}
-
 /* The part of its price that falls into the range, in proportion to the time it was open. */
-static double incident_usd_in_range(const struct client *client, const json_t *stored)
+static double incident_usd_in_range(
+	const struct client *client, const struct incident_told *incident)
 {
-	const double usd = doc_number(stored, "usd_total");
-	const int64_t from_ns = incident_time(stored, "opened", client->from_ns);
+	const double usd = incident->usd_total;
+	const int64_t from_ns = incident_time_ns(incident->opened, client->from_ns);
 	/* What is open has its price up to the newest sample. */
 	const int64_t now_ns = client->has_data ? client->data_ns : client->end_ns;
-	const int64_t to_ns = incident_time(stored, "closed", now_ns);
+	const int64_t to_ns = incident_time_ns(incident->closed, now_ns);
 	const int64_t begin_ns = from_ns > client->from_ns ? from_ns : client->from_ns;
 	const int64_t end_ns = to_ns < client->to_ns ? to_ns : client->to_ns;
 	if (isnan(usd) || to_ns <= from_ns)
@@ -56,24 +52,26 @@ static double incident_usd_in_range(const struct client *client, const json_t *s
 	return usd * fmax(0, (double)(end_ns - begin_ns) / (double)(to_ns - from_ns));
 }
 
-static json_t *incident_row(const struct client *client, const json_t *stored)
+static json_t *incident_row(
+	const struct client *client, const struct incident_told *incident, struct arena *a)
 {
 	static const char *const kept[] = {"id", "cause", "severity", "state", "opened", "closed",
 		"where", "headline", "confidence_ratio", "usd_per_hour", "usd_total", "parent",
 		"jobs", "roles", "acked_by", "ack_note", "assigned_to", "silenced"};
-	const int64_t opened_ns = incident_time(stored, "opened", INT64_MIN);
-	const int64_t closed_ns = incident_time(stored, "closed", INT64_MAX);
-	json_t *row = json_object(), *then = json_deep_copy(stored);
+	const int64_t opened_ns = incident_time_ns(incident->opened, INT64_MIN);
+	const int64_t closed_ns = incident_time_ns(incident->closed, INT64_MAX);
+	json_t *row = json_object(), *then = json_deep_copy(incident->tree);
 	if (closed_ns > client->to_ns)
 		incident_as_of(then, client->to_ns);
-	json_t *shown = incident_public(client->config, then);
+	const struct incident_told *told = incident_told(then, a);
+	json_t *shown = incident_public(client->config, told);
 	for (size_t i = 0; i < rw_countof(kept); i++) {
 		json_t *value = json_object_get(shown, kept[i]);
 		json_object_set(row, kept[i], value ? value : json_null());
 	}
-	json_object_set_new(row, "age_s", incident_age(then, client->to_ns));
+	json_object_set_new(row, "age_s", incident_age(told, client->to_ns));
 	json_object_set_new(
-		row, "usd_in_range", json_number_or_null(incident_usd_in_range(client, stored)));
+		row, "usd_in_range", json_number_or_null(incident_usd_in_range(client, incident)));
 	json_object_set_new(row, "opened_in_range", json_boolean(opened_ns >= client->from_ns));
 	json_object_set_new(row, "closed_in_range", json_boolean(closed_ns <= client->to_ns));
 	json_decref(shown);
@@ -83,32 +81,31 @@ static json_t *incident_row(const struct client *client, const json_t *stored)
 
 json_t *report_incidents(struct client *client, const enum cause *causes, struct err *e)
 {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct client ranged = report_client(client);
-	json_t *stored = incidents_load(&ranged, NULL, e), *rows = json_array(), *one;
-	size_t i;
-	if (!stored) {
-		json_decref(rows);
+	json_t *stored = incidents_load(&ranged, NULL, e), *rows = NULL;
+	size_t n;
+	if (!stored)
 		return NULL;
-	}
-	json_array_foreach (stored, i, one)
-		if (incident_is_of(causes, one))
-			json_array_append_new(rows, incident_row(client, one));
+	rows = json_array();
+	const struct incident_told *incidents = incidents_told(stored, a, &n);
+	for (size_t i = 0; i < n; i++)
+		if (incident_is_of(causes, &incidents[i]))
+			json_array_append_new(rows, incident_row(client, &incidents[i], a));
 	json_decref(stored);
 	return rows;
 }
 
 /* "leaf2:Eth1" and "leaf2" are of the device leaf2. */
-static bool incident_is_about(const json_t *row, const char *device)
+static bool incident_is_about(const struct incident_told *incident, const char *device)
 {
-	const json_t *role;
-	size_t i;
-	json_array_foreach (json_object_get(row, "roles"), i, role) {
-		const char *entity = doc_word(role, "entity");
+	for (size_t i = 0; i < incident->n_roles; i++) {
+		const char *entity = incident->roles[i].entity;
 		rw_cleanup(freep) char *name = strndup(entity, strcspn(entity, ":"));
 		if (str_glob(device, name))
 			return true;
 	}
-	const char *where = doc_word(row, "where");
+	const char *where = incident->where;
 	while (*where) {
 		const size_t n = strcspn(where, " :");
 		rw_cleanup(freep) char *name = strndup(where, n);
@@ -122,78 +119,158 @@ static bool incident_is_about(const json_t *row, const char *device)
 
 void report_incidents_about(json_t *incidents, const char *device)
 {
-	size_t i = 0;
-	while (device && i < json_array_size(incidents)) {
-		if (incident_is_about(json_array_get(incidents, i), device))
-			i++;
-		else
-			json_array_remove(incidents, i);
-	}
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n;
+	const struct incident_told *rows = incidents_told(incidents, a, &n);
+	while (device && n-- > 0)
+		if (!incident_is_about(&rows[n], device))
+			json_array_remove(incidents, n);
 }
 
-static enum report_state incident_problem_state(const json_t *row)
+static enum report_state incident_problem_state(const struct incident_told *row)
 {
-	if (*doc_word(row, "silenced"))
+	if (*row->silenced)
 		return REPORT_OK;
-	if (str_eq(doc_word(row, "severity"), "critical"))
+	if (str_eq(row->severity, "critical"))
 		return REPORT_CRITICAL;
-	if (str_eq(doc_word(row, "severity"), "warning"))
+	if (str_eq(row->severity, "warning"))
 		return REPORT_WARNING;
 	return REPORT_OK;
 }
 
 void report_incidents_problems(json_t *doc, const json_t *incidents)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (incidents, i, row) {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n;
+	const struct incident_told *rows = incidents_told(incidents, a, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct incident_told *row = &rows[i];
 		const enum report_state state = incident_problem_state(row);
+		const bool closed = str_eq(row->state, "closed");
+		const char *when = closed ? row->closed : row->opened;
 		if (state == REPORT_OK)
 			continue;
-		const char *when = doc_word(row, "opened");
-		const char *what = "open since";
-		if (str_eq(doc_word(row, "state"), "closed")) {
-			when = doc_word(row, "closed");
-			what = "closed";
-		}
-		report_problem(doc, state, doc_word(row, "cause"), doc_word(row, "where"),
-			"%s (incident %s, %s %.10s %.5sZ)", doc_word(row, "headline"),
-			doc_word(row, "id"), what, when, *when ? when + 11 : "");
+		report_problem(doc, state, row->cause, row->where,
+			"%s (incident %s, %s %.10s %.5sZ)", row->headline, row->id,
+			closed ? "closed" : "open since", when, *when ? when + 11 : "");
 	}
 }
 
-static bool incident_is_listed(const json_t *incidents, const char *id)
+/* @word is "leaf1:Ethernet2", "leaf1" or a host. A whole device stands for its ports. */
+static bool incident_word_is(const char *word, size_t n, const char *device, const char *port)
 {
-	const json_t *row;
+	const size_t length = strlen(device);
+	if (n < length || strncmp(word, device, length) != 0)
+		return false;
+	if (n == length)
+		return true;
+	if (word[length] != ':')
+		return false;
+	return !port ||
+		(n - length - 1 == strlen(port) &&
+			strncmp(word + length + 1, port, n - length - 1) == 0);
+}
+
+static bool incident_names(const json_t *row, const char *device, const char *port)
+{
+	const json_t *role;
 	size_t i;
-	json_array_foreach (incidents, i, row)
-		if (str_eq(doc_word(row, "id"), id))
+	json_array_foreach (json_object_get(row, "roles"), i, role) {
+		const char *entity = doc_word(role, "entity");
+		if (incident_word_is(entity, strlen(entity), device, port))
+			return true;
+	}
+	for (const char *where = doc_word(row, "where"); *where; where += strspn(where, " ")) {
+		const size_t n = strcspn(where, " ");
+		if (incident_word_is(where, n, device, port))
+			return true;
+		where += n;
+	}
+	return false;
+}
+
+static bool incident_names_peer(const json_t *row, const char *peer)
+{
+	const size_t n = strcspn(str_or(peer, ""), ":");
+	if (!n || !peer[n])
+		return false;
+	rw_cleanup(freep) char *device = strndup(peer, n);
+	return incident_names(row, device, peer + n + 1);
+}
+
+static const json_t *incident_worst_at(const json_t *incidents, const struct report_over *over)
+{
+	const json_t *row, *worst = NULL;
+	size_t i;
+	json_array_foreach (incidents, i, row) {
+		if (!incident_names(row, over->device, over->port) &&
+			!incident_names_peer(row, over->peer))
+			continue;
+		if (!worst || incident_problem_state(row) > incident_problem_state(worst))
+			worst = row;
+	}
+	return worst;
+}
+
+void report_incidents_over(
+	json_t *doc, const json_t *incidents, const struct report_over *over, const char *fmt, ...)
+{
+	const json_t *incident = incident_worst_at(incidents, over);
+	rw_cleanup(str_done) struct str subject = {0}, why = {0};
+	rw_cleanup(freep) char *text = NULL;
+	enum report_state state = over->state;
+	va_list args;
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	va_end(args);
+	str_addf(&subject, "%s%s%s", over->device, str_if(over->port != NULL, ":"),
+		str_or(over->port, ""));
+	if (incident)
+		str_addf(&why, " (incident %s)", doc_word(incident, "id"));
+	else if (!over->own)
+		str_add(&why, " (" VERDICT_NOT_LASTING ")");
+	if (!over->own)
+		state = incident ? incident_problem_state(incident) : REPORT_OK;
+	report_problem(doc, state, over->cause, str_or(subject.s, ""), "%s%s", str_or(text, ""),
+		str_or(why.s, ""));
+}
+
+static bool incident_is_listed(const struct incident_told *rows, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(rows[i].id, id))
 			return true;
 	return false;
 }
 
 double report_incidents_usd(const json_t *incidents)
 {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	double sum = NAN;
-	const json_t *row;
-	size_t i;
-	if (json_array_size(incidents) == 0)
+	size_t n;
+	const struct incident_told *rows = incidents_told(incidents, a, &n);
+	if (n == 0)
 		return 0;
-	json_array_foreach (incidents, i, row) {
-		const double usd = doc_number(row, "usd_in_range");
-		const char *parent = doc_word(row, "parent");
-		if (isnan(usd) || (*parent && incident_is_listed(incidents, parent)))
+	for (size_t i = 0; i < n; i++) {
+		const double usd = rows[i].usd_in_range;
+		const char *parent = rows[i].parent;
+		if (isnan(usd) || (*parent && incident_is_listed(rows, n, parent)))
 			continue;
 		sum = isnan(sum) ? usd : sum + usd;
 	}
 	return sum;
 }
 
-size_t report_incidents_count(const json_t *incidents, const char *key)
+struct incidents_counted report_incidents_count(const json_t *incidents)
 {
-	const json_t *row;
-	size_t i, n = 0;
-	json_array_foreach (incidents, i, row)
-		n += json_is_true(json_object_get(row, key));
-	return n;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct incidents_counted ret = {0};
+	size_t n;
+	const struct incident_told *rows = incidents_told(incidents, a, &n);
+	for (size_t i = 0; i < n; i++) {
+		ret.opened += rows[i].opened_in_range;
+		ret.closed += rows[i].closed_in_range;
+	}
+	return ret;
 }

@@ -2,6 +2,7 @@
  * is found against a host or port. */
 #include <errno.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "agent/client/client.h"
@@ -39,11 +40,11 @@ static int served_required(
 /* What only one incident gets: its whole timeline, change tickets, how long it is open, and
  * commands to copy. */
 static int incident_complete(
-	struct client *client, const json_t *stored, json_t *shown, struct err *e)
+	struct client *client, const struct incident_told *stored, json_t *shown, struct err *e)
 {
-	json_t *changed = json_copy(json_object_get(shown, "changed_before")), *lines = NULL;
-	if (!changed)
-		changed = json_array();
+	json_t *changed = json_array(), *lines = NULL;
+	for (size_t k = 0; k < stored->n_changed_before; k++)
+		json_array_append_new(changed, json_string(stored->changed_before[k]));
 	int r = incident_changes(client, shown, changed, e);
 	json_object_set_new(shown, "changed_before", changed);
 	if (r == 0)
@@ -70,12 +71,14 @@ static int served_incident_find(
 static int served_incident_show(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	json_t *found = NULL;
 	int r = served_incident_find(client, ask, &found, e);
 	if (r < 0)
 		return r;
-	json_t *shown = incident_public(client->config, found);
-	r = incident_complete(client, found, shown, e);
+	const struct incident_told *told = incident_told(found, a);
+	json_t *shown = incident_public(client->config, told);
+	r = incident_complete(client, told, shown, e);
 	json_decref(found);
 	if (r == 0)
 		*ret = shown;
@@ -87,17 +90,16 @@ static int served_incident_show(
 static int served_incident_timeline(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
-	json_t *found = NULL;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *found = NULL, *lines = NULL;
 	int r = served_incident_find(client, ask, &found, e);
 	if (r < 0)
 		return r;
-	json_t *shown = incident_public(client->config, found), *lines = NULL;
-	r = incident_timeline(client, shown, &lines, e);
+	const struct incident_told *told = incident_told(found, a);
+	r = incident_timeline(client, found, &lines, e);
 	if (r == 0)
-		*ret = json_pack("{s:O, s:O, s:O, s:o}", "id", json_object_get(found, "id"),
-			"cause", json_object_get(found, "cause"), "headline",
-			json_object_get(shown, "headline"), "timeline", lines);
-	json_decref(shown);
+		*ret = json_pack("{s:s, s:s, s:s, s:o}", "id", told->id, "cause", told->cause,
+			"headline", incident_headline_of(found), "timeline", lines);
 	json_decref(found);
 	return r;
 }

@@ -175,27 +175,17 @@ void spine_problems(
 
 /* ---- prices ------------------------------------------------------------------------------- */
 
-static int64_t spine_time(const json_t *object, const char *key, int64_t otherwise_ns)
-{
-	wall_t t;
-	if (wall_parse(doc_word(object, key), (wall_t){0}, &t) != 0)
-		return otherwise_ns;
-	return t.ns;
-}
-
 /* The worst incident about the group with a price; NULL when there is none. */
-static const json_t *spine_incident_of(
-	const json_t *incidents, const struct spine_answer *answer, const struct spine_group *group)
+static const struct incident_told *spine_incident_of(const struct incident_told *incidents,
+	size_t n, const struct spine_answer *answer, const struct spine_group *group)
 {
-	const json_t *incident;
-	size_t k;
-	json_array_foreach (incidents, k, incident) {
-		const json_t *subject = json_object_get(incident, "subject");
-		const bool within = spine_time(incident, "first", INT64_MIN) <= answer->to.ns &&
-			spine_time(incident, "closed", INT64_MAX) >= answer->from.ns;
-		if (within && str_eq(doc_word(subject, "device"), group->device) &&
-			str_eq(doc_word(subject, "group"), group->group) && *group->group &&
-			!isnan(doc_number(incident, "usd_total")))
+	for (size_t k = 0; k < n; k++) {
+		const struct incident_told *incident = &incidents[k];
+		const bool within = incident_time_ns(incident->first, INT64_MIN) <= answer->to.ns &&
+			incident_time_ns(incident->closed, INT64_MAX) >= answer->from.ns;
+		if (within && str_eq(incident->subject.device, group->device) &&
+			str_eq(incident->subject.group, group->group) && *group->group &&
+			!isnan(incident->usd_total))
 			return incident;
 	}
 	return NULL;
@@ -203,24 +193,26 @@ static const json_t *spine_incident_of(
 
 int spine_price(struct client *client, struct spine_answer *answer, struct arena *a, struct err *e)
 {
-	json_t *incidents = incidents_load(client, NULL, e);
+	json_t *stored = incidents_load(client, NULL, e);
 	double total = 0;
-	size_t n = 0;
-	if (!incidents)
+	size_t n = 0, n_incidents;
+	if (!stored)
 		return e->code ? e->code : -EIO;
+	const struct incident_told *incidents = incidents_told(stored, a, &n_incidents);
 	for (size_t i = 0; i < answer->n_groups; i++) {
 		struct spine_group *group = &answer->groups[i];
-		const json_t *incident = spine_incident_of(incidents, answer, group);
+		const struct incident_told *incident =
+			spine_incident_of(incidents, n_incidents, answer, group);
 		if (!incident)
 			continue;
-		group->usd = doc_number(incident, "usd_total");
-		group->incident = arena_strdup(a, doc_word(incident, "id"));
+		group->usd = incident->usd_total;
+		group->incident = incident->id;
 		total += group->usd;
 		n++;
 	}
 	answer->usd_source = n ? "incidents" : "upper bound";
 	if (n)
 		answer->usd_total = total;
-	json_decref(incidents);
+	json_decref(stored);
 	return 0;
 }

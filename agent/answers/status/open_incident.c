@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/answers/incident/incident_read.h"
-#include "agent/answers/incident/incidents_open.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/silence.h"

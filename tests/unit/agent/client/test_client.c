@@ -21,7 +21,7 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/doctor/doctor.h"
-#include "agent/answers/incident/incidents_open.h"
+#include "agent/answers/incident/incident_read.h"
 #include "agent/answers/common/served.h"
 #include "agent/answers/status/status.h"
 #include "agent/answers/watch/watch_frame.h"

@@ -13,9 +13,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "agent/answers/incident/incident_card.h"
+#include "agent/answers/incident/incident_view.h"
 #include "agent/document/page.h"
-#include "agent/answers/incident/incident_page.h"
 
 static const char storm[] =
 	"{'id': 'tdd53op4', 'cause': 'pfc_storm', 'severity': 'critical', 'state': 'open',"
