@@ -72,6 +72,18 @@ static void civil_from_days(int64_t days, int64_t *year, int *month, int *day)
 	}
 }
 
+/* @n digits of @value, and @end behind them; returns what is behind that. */
+static char *clock_digits(char *at, int64_t value, int n, char end)
+{
+	for (int i = n - 1; i >= 0; i--) {
+		at[i] = (char)('0' + value % 10);
+		value /= 10;
+	}
+	at[n] = end;
+	return at + n + 1;
+}
+
+/* Its own digits: a report of a capture prints a million of them. */
 char *wall_format(char buf[WALL_TEXT_MAX], wall_t wall, int frac)
 {
 	int64_t s = floor_div(wall.ns, NS_PER_S), ns = (wall.ns % NS_PER_S + NS_PER_S) % NS_PER_S;
@@ -79,16 +91,21 @@ char *wall_format(char buf[WALL_TEXT_MAX], wall_t wall, int frac)
 	int sod = (int)(s - days * 86400), month, day;
 
 	civil_from_days(days, &year, &month, &day);
-	int n = snprintf(buf, WALL_TEXT_MAX, "%04lld-%02d-%02dT%02d:%02d:%02d", (long long)year,
-		month, day, sod / 3600, sod / 60 % 60, sod % 60);
+	char *at = clock_digits(buf, year, 4, '-'); /* 1677 to 2262: int64_t holds no others */
+	at = clock_digits(at, month, 2, '-');
+	at = clock_digits(at, day, 2, 'T');
+	at = clock_digits(at, sod / 3600, 2, ':');
+	at = clock_digits(at, sod / 60 % 60, 2, ':');
+	at = clock_digits(at, sod % 60, 2, '.');
+	if (frac <= 0)
+		at--;
 	if (frac > 9)
 		frac = 9;
-	if (frac > 0) {
-		char digits[16];
-		snprintf(digits, sizeof(digits), "%09lld", (long long)ns);
-		n += snprintf(buf + n, WALL_TEXT_MAX - (size_t)n, ".%.*s", frac, digits);
-	}
-	snprintf(buf + n, WALL_TEXT_MAX - (size_t)n, "Z");
+	for (int i = frac; i > 0 && i < 9; i++)
+		ns /= 10;
+	if (frac > 0)
+		at = clock_digits(at, ns, frac, '.') - 1;
+	memcpy(at, "Z", 2);
 	return buf;
 }
 

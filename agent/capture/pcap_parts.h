@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "agent/capture/pcap_document.h"
+#include "agent/capture/pcap_row.h"
 #include "agent/capture/pcap_value.h"
 
 /* tunnels, mirrors, what could not be opened, other transports */
@@ -35,14 +36,10 @@ void pcap_put_sflow(json_t *document, struct pcap_reading *reading);
  * "errors" of reading. Comes last. */
 void pcap_put_findings(json_t *document, struct pcap_reading *reading);
 
-/* pcap_qp_row - the keys of one direction of a queue pair; a part that has some of its own adds
- * them in a function pcap_put_qp_NAME(). The caller owns the result. */
-json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow);
-
 /* what of a row only a complete, uncut capture shows: order, loss, NAKs, events */
-void pcap_put_qp_loss(json_t *row, struct pcap_reading *reading, const struct flow *flow);
+void pcap_put_qp_loss(struct pcap_row *row, struct pcap_reading *reading, const struct flow *flow);
 /* pcap_put_qp_time - its times, rate, messages, stalls and credits. */
-void pcap_put_qp_time(json_t *row, struct pcap_reading *reading, const struct flow *flow);
+void pcap_put_qp_time(struct pcap_row *row, struct pcap_reading *reading, const struct flow *flow);
 /* pcap_stall_s - its longest stall; 0: none. */
 double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow);
 

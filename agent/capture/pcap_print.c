@@ -605,7 +605,7 @@ static void pcap_text(
 /* 15 digits: 0.2 stays 0.2; counters are integers and keep every digit. */
 #define PRINT_NUMBERS (JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
 enum { PRINT_ROWS = 512 }; /* of csv, made at a time */
-enum { PRINT_LINE = 16384 }; /* bytes of a row that needs no memory of its own */
+enum { PRINT_PIECE = 65536 }; /* bytes of rows that are written at once */
 
 /* ---- json ------------------------------------------------------------------------ */
 
@@ -624,30 +624,25 @@ static void print_value(FILE *out, const json_t *value, int indent)
 	}
 }
 
-/* print_line_of - as json_dumpf(), in one piece: that writes each bracket and key by itself, which
- * was a third of the time of a long report. */
-static void print_line_of(FILE *out, const json_t *value, size_t flags)
+/* print_pass - what waits in @text goes out, once it is much or is the @last. */
+static void print_pass(FILE *out, struct str *text, bool last)
 {
-	char usual[PRINT_LINE];
-	const size_t n = json_dumpb(value, usual, sizeof(usual), flags);
-	if (n <= sizeof(usual)) {
-		fwrite(usual, 1, n, out);
+	if (text->n == 0 || (!last && text->n < PRINT_PIECE))
 		return;
-	}
-	rw_cleanup(freep) char *text = json_dumps(value, flags);
-	if (text)
-		fputs(text, out);
+	fwrite(text->s, 1, text->n, out);
+	text->n = 0;
 }
 
 static void print_json_rows(FILE *out, const struct pcap_report *report, int indent)
 {
+	rw_cleanup(str_done) struct str text = {0};
 	fprintf(out, "%*s\"qps\": [", indent + 2, "");
 	for (size_t i = 0; i < report->rows.n; i++) {
-		json_t *row = pcap_report_row(report, i);
-		fprintf(out, "%s\n%*s", str_if(i, ","), indent + 4, "");
-		print_line_of(out, row, PRINT_NUMBERS);
-		json_decref(row);
+		str_addf(&text, "%s\n%*s", str_if(i, ","), indent + 4, "");
+		pcap_report_row_text(report, i, NULL, &text);
+		print_pass(out, &text, false);
 	}
+	print_pass(out, &text, true);
 	if (report->rows.n)
 		fprintf(out, "\n%*s", indent + 2, "");
 	fputc(']', out);
@@ -677,26 +672,21 @@ static void print_json(const struct pcap_printer *printer, const struct pcap_rep
 
 /* ---- jsonl ------------------------------------------------------------------------ */
 
-static void print_line(FILE *out, const char *type, const json_t *file, json_t *object)
-{
-	json_t *line = json_object();
-	json_object_set_new(line, "type", json_string(type));
-	json_object_set(line, "file", (json_t *)file);
-	json_object_update_missing(line, object);
-	print_line_of(out, line, PRINT_NUMBERS | JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(line);
-}
-
 static void print_jsonl_report(FILE *out, const struct pcap_report *report)
 {
-	const json_t *file = json_object_get(report->document, "file");
-	print_line(out, "capture", file, report->document);
+	rw_cleanup(str_done) struct str text = {0};
+	json_t *file = json_object_get(report->document, "file");
+	json_t *line = json_pack("{s:s, s:O}", "type", "capture", "file", file);
+	json_object_update_missing(line, report->document);
+	json_dumpf(line, out, PRINT_NUMBERS | JSON_COMPACT);
+	fputc('\n', out);
+	json_decref(line);
 	for (size_t i = 0; i < report->rows.n; i++) {
-		json_t *row = pcap_report_row(report, i);
-		print_line(out, "qp", file, row);
-		json_decref(row);
+		pcap_report_row_text(report, i, file, &text);
+		str_addn(&text, "\n", 1);
+		print_pass(out, &text, false);
 	}
+	print_pass(out, &text, true);
 }
 
 /* ---- csv ---------------------------------------------------------------------------- */

@@ -226,71 +226,95 @@ static bool loss_sprayed(const struct flow *flow)
 	return flow->stream && (flow->sprays || late);
 }
 
-static void put_events(json_t *row, const struct loss *loss, const struct stream_psn *psn)
+static void put_event(struct pcap_row *row, const struct loss_event *event)
 {
-	size_t n;
-	uint64_t total;
 	char text[LOSS_PROOF_TEXT_MAX];
-	const struct loss_event *told = loss_events(loss, psn, &n, &total);
+	pcap_row_open(row, NULL);
+	pcap_row_time(row, "t", event->t_ns);
+	pcap_row_count(row, "psn", event->psn);
+	pcap_row_count(row, "missing", event->missing);
+	pcap_row_word(row, "cause", loss_cause_word(loss_event_cause(event)));
+	pcap_row_word(row, "proof", loss_event_text(text, event));
+	pcap_row_close(row);
+}
+
+/* put_events - the worst first; @psn NULL: none is known. Returns how many there were. */
+static uint64_t put_events(
+	struct pcap_row *row, const struct loss *loss, const struct stream_psn *psn)
+{
+	size_t n = 0;
+	uint64_t total = 0;
+	const struct loss_event *told = NULL;
 	struct loss_event events[LOSS_EVENTS_MAX];
-	json_t *list = json_array();
+	if (psn)
+		told = loss_events(loss, psn, &n, &total);
 	if (n) {
 		memcpy(events, told, n * sizeof(*events));
 		qsort(events, n, sizeof(*events), loss_event_compare);
 	}
-	for (size_t i = 0; i < n; i++) {
-		json_t *o = json_object();
-		json_object_set_new(o, "t", json_time(events[i].t_ns));
-		pcap_count_put(o, "psn", events[i].psn);
-		pcap_count_put(o, "missing", events[i].missing);
-		json_object_set_new(
-			o, "cause", json_string(loss_cause_word(loss_event_cause(&events[i]))));
-		json_object_set_new(o, "proof", json_string(loss_event_text(text, &events[i])));
-		json_array_append_new(list, o);
-	}
-	json_object_set_new(row, "events", list);
-	pcap_count_put(row, "events_total", total);
+	pcap_row_open_list(row, "events");
+	for (size_t i = 0; i < n; i++)
+		put_event(row, &events[i]);
+	pcap_row_close(row);
+	return total;
 }
 
-static json_t *json_transport(const struct flow *flow)
+static const char *transport_word(const struct flow *flow)
 {
 	static const char *const words[] = {
 		[0] = "RC", [1] = "UC", [2] = "RD", [3] = "UD", [5] = "XRC"};
 	int transport = -1;
 	if (flow->stream)
 		transport = loss_transport(&flow->stream->psn);
-	if (transport < 0 || (size_t)transport >= rw_countof(words) || !words[transport])
-		return json_null();
-	return json_string(words[transport]);
+	if (transport < 0 || (size_t)transport >= rw_countof(words))
+		return NULL;
+	return words[transport];
 }
 
-void pcap_put_qp_loss(json_t *row, struct pcap_reading *reading, const struct flow *flow)
+static void put_spray(struct pcap_row *row, const struct flow *flow, bool sprayed)
+{
+	if (!sprayed) {
+		pcap_row_null(row, "spray");
+		return;
+	}
+	uint32_t values = flow->source_ports;
+	if (flow->flow_labels > values)
+		values = flow->flow_labels;
+	pcap_row_open(row, "spray");
+	pcap_row_count(row, "values", values);
+	pcap_row_close(row);
+}
+
+static void row_known(struct pcap_row *row, const char *key, uint64_t value, bool known)
+{
+	if (known)
+		pcap_row_count(row, key, value);
+	else
+		pcap_row_null(row, key);
+}
+
+void pcap_put_qp_loss(struct pcap_row *row, struct pcap_reading *reading, const struct flow *flow)
 {
 	const struct loss *loss = flow_table_loss(reading->analysis.flows);
+	const struct stream_psn *psn = NULL;
 	const bool known = pcap_psn_known(reading), sprayed = loss_sprayed(flow);
 	const bool order = known && !(sprayed && flow->psn.gaps);
 	const bool aeth = reading->analysis.count.aeth_cut == 0;
-	put_known(row, "gaps", flow->psn.gaps, order);
-	put_known(row, "missing", flow->psn.missing, order);
-	put_known(row, "duplicates", flow->psn.duplicates, known);
-	put_known(row, "retransmits", flow->psn.retransmits, known);
-	put_known(row, "reordered", flow->psn.reordered, known);
-	put_known(row, "restarts", flow->psn.restarts, known);
-	put_known(row, "nak", flow->nak_sent, aeth);
-	put_known(row, "rnr_nak", flow->rnr_nak_sent, aeth);
-	put_known(row, "nak_returned", flow->nak_about, aeth);
-	put_known(row, "rnr_nak_returned", flow->rnr_nak_about, aeth);
-	pcap_count_put(row, "copies", flow->copies);
-	json_object_set_new(row, "transport", json_transport(flow));
-	json_object_set_new(row, "spray", json_null());
-	if (sprayed) {
-		uint32_t values = flow->source_ports;
-		if (flow->flow_labels > values)
-			values = flow->flow_labels;
-		json_object_set_new(row, "spray", json_pack("{s:i}", "values", (int)values));
-	}
-	json_object_set_new(row, "events", json_array());
-	put_known(row, "events_total", 0, known);
 	if (order && loss && flow->stream)
-		put_events(row, loss, &flow->stream->psn);
+		psn = &flow->stream->psn;
+	row_known(row, "gaps", flow->psn.gaps, order);
+	row_known(row, "missing", flow->psn.missing, order);
+	row_known(row, "duplicates", flow->psn.duplicates, known);
+	row_known(row, "retransmits", flow->psn.retransmits, known);
+	row_known(row, "reordered", flow->psn.reordered, known);
+	row_known(row, "restarts", flow->psn.restarts, known);
+	row_known(row, "nak", flow->nak_sent, aeth);
+	row_known(row, "rnr_nak", flow->rnr_nak_sent, aeth);
+	row_known(row, "nak_returned", flow->nak_about, aeth);
+	row_known(row, "rnr_nak_returned", flow->rnr_nak_about, aeth);
+	pcap_row_count(row, "copies", flow->copies);
+	pcap_row_word(row, "transport", transport_word(flow));
+	put_spray(row, flow, sprayed);
+	const uint64_t events = put_events(row, loss, psn);
+	row_known(row, "events_total", events, known);
 }

@@ -33,32 +33,33 @@ static void time_put_rates(json_t *document, struct pcap_reading *reading)
 
 /* ---- one direction of a queue pair ---------------------------------------------- */
 
-static json_t *time_stalls(const struct stalls *stalls)
+static void time_stalls(struct pcap_row *row, const struct stalls *stalls)
 {
-	json_t *rows = json_array();
+	pcap_row_open_list(row, "stalls");
 	for (size_t i = 0; stalls && i < stalls->n; i++) {
 		const struct stall *stall = &stalls->longest[i];
-		json_t *row = json_object();
-		json_object_set_new(row, "t", json_time(stall->from_ns));
-		json_object_set_new(
-			row, "s", json_real((double)stall->lasts_ns / (double)NS_PER_S));
-		json_object_set_new(row, "cause", json_string(stall_cause_name(stall->cause)));
-		json_array_append_new(rows, row);
+		pcap_row_open(row, NULL);
+		pcap_row_time(row, "t", stall->from_ns);
+		pcap_row_real(row, "s", (double)stall->lasts_ns / (double)NS_PER_S);
+		pcap_row_word(row, "cause", stall_cause_name(stall->cause));
+		pcap_row_close(row);
 	}
-	return rows;
+	pcap_row_close(row);
 }
 
-static json_t *time_message_bytes(const struct stream_times *times)
+static void time_message_bytes(struct pcap_row *row, const struct stream_times *times, bool ordered)
 {
-	if (!times->sized)
-		return json_null();
-	json_t *o = json_object();
+	if (!times->sized || !ordered) {
+		pcap_row_null(row, "message_bytes");
+		return;
+	}
+	pcap_row_open(row, "message_bytes");
 	if (times->median_known)
-		pcap_count_put(o, "median", times->message_median);
+		pcap_row_count(row, "median", times->message_median);
 	else
-		json_object_set_new(o, "median", json_null());
-	pcap_count_put(o, "max", times->message_max);
-	return o;
+		pcap_row_null(row, "median");
+	pcap_row_count(row, "max", times->message_max);
+	pcap_row_close(row);
 }
 
 /* The longest stall; idle times are none. */
@@ -69,37 +70,41 @@ static double time_longest_s(const struct stalls *stalls)
 	return (double)stalls->longest[0].lasts_ns / (double)NS_PER_S;
 }
 
-/* Of a sample the number of messages and what ends a silence are not known: null. */
-static void time_put_known(json_t *row, const struct stream_times *times, bool known)
+/* Of a sample the number of messages and what ends a silence are not known: null. Of packets that
+ * overtake each other it is not sure which message they belong to. */
+static void time_put_known(
+	struct pcap_row *row, const struct stream_times *times, bool known, bool ordered)
 {
-	if (known) {
-		pcap_count_put(row, "messages", times->messages);
-		json_object_set_new(row, "stalls", time_stalls(times->stalls));
-		json_object_set_new(row, "stall_s", json_real(time_longest_s(times->stalls)));
-	} else {
-		json_object_set_new(row, "messages", json_null());
-		json_object_set_new(row, "stalls", json_null());
-		json_object_set_new(row, "stall_s", json_null());
-	}
-	json_object_set_new(row, "message_bytes", time_message_bytes(times));
-	if (times->credits_least >= 0)
-		pcap_count_put(row, "credits_least", (uint64_t)times->credits_least);
+	if (known && ordered)
+		pcap_row_count(row, "messages", times->messages);
 	else
-		json_object_set_new(row, "credits_least", json_null());
+		pcap_row_null(row, "messages");
+	if (known) {
+		time_stalls(row, times->stalls);
+		pcap_row_real(row, "stall_s", time_longest_s(times->stalls));
+	} else {
+		pcap_row_null(row, "stalls");
+		pcap_row_null(row, "stall_s");
+	}
+	time_message_bytes(row, times, ordered);
+	if (times->credits_least >= 0)
+		pcap_row_count(row, "credits_least", (uint64_t)times->credits_least);
+	else
+		pcap_row_null(row, "credits_least");
 }
 
-static void time_put_nothing(json_t *row)
+static void time_put_nothing(struct pcap_row *row)
 {
 	static const char *const keys[] = {
 		"rate_bps", "messages", "message_bytes", "credits_least", "stalls", "stall_s"};
 	for (size_t i = 0; i < rw_countof(keys); i++)
-		json_object_set_new(row, keys[i], json_null());
+		pcap_row_null(row, keys[i]);
 }
 
-void pcap_put_qp_time(json_t *row, struct pcap_reading *reading, const struct flow *flow)
+void pcap_put_qp_time(struct pcap_row *row, struct pcap_reading *reading, const struct flow *flow)
 {
-	json_object_set_new(row, "t_first", json_time(flow->first_ns));
-	json_object_set_new(row, "t_last", json_time(flow->last_ns));
+	pcap_row_time(row, "t_first", flow->first_ns);
+	pcap_row_time(row, "t_last", flow->last_ns);
 	if (!flow->stream) {
 		time_put_nothing(row);
 		return;
@@ -111,13 +116,8 @@ void pcap_put_qp_time(json_t *row, struct pcap_reading *reading, const struct fl
 	double rate_bps = times.packets_per_s * packet_octets * 8 * (double)sampling;
 	if (sampling == 0)
 		rate_bps = NAN;
-	json_object_set_new(row, "rate_bps", json_number_or_null(rate_bps));
-	time_put_known(row, &times, pcap_psn_known(reading));
-	/* of packets that overtake each other it is not sure which message they belong to */
-	if (flow->psn.reordered) {
-		json_object_set_new(row, "messages", json_null());
-		json_object_set_new(row, "message_bytes", json_null());
-	}
+	pcap_row_real(row, "rate_bps", rate_bps);
+	time_put_known(row, &times, pcap_psn_known(reading), flow->psn.reordered == 0);
 }
 
 double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow)

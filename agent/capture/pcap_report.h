@@ -7,6 +7,8 @@
 
 #include "agent/capture/pcap_rows.h"
 
+struct str;
+
 /* What a person wants to see. */
 struct pcap_ask {
 	struct pcap_options options;
@@ -27,5 +29,9 @@ void pcap_report_done(struct pcap_report *report);
 
 /* pcap_report_row - row @i as it is printed. The caller owns it. */
 json_t *pcap_report_row(const struct pcap_report *report, size_t i);
+/* pcap_report_row_text - the same as JSON text at the end of @out. @file: of a line that stands for
+ * itself and begins with "type" and "file"; NULL: an object in a list. */
+void pcap_report_row_text(
+	const struct pcap_report *report, size_t i, json_t *file, struct str *out);
 
 #endif

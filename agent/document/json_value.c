@@ -47,11 +47,16 @@ json_t *json_string_or_null(const char *text)
 	return json_string(clean);
 }
 
+const char *json_time_text(char *buf, int64_t t_ns)
+{
+	/* Milliseconds, unless the time is finer. */
+	return wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9);
+}
+
 json_t *json_time(int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
-	/* Milliseconds, unless the time is finer. */
-	return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
+	return json_string(json_time_text(buf, t_ns));
 }
 
 void str_add_json(struct str *out, const json_t *value)

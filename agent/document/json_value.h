@@ -14,6 +14,8 @@ struct str;
 json_t *json_number_or_null(double value); /* null for NAN and infinity */
 json_t *json_string_or_null(const char *text); /* null for NULL; bytes that are not UTF-8: '?' */
 json_t *json_time(int64_t t_ns); /* RFC 3339, ms or ns; 0 is a time like others */
+/* json_time_text - the text of json_time(), into WALL_TEXT_MAX bytes. Returns @buf. */
+const char *json_time_text(char *buf, int64_t t_ns);
 
 /* In: a field of @object, "" or NAN when it is missing or null. The text lives with @object. */
 const char *doc_word(const json_t *object, const char *key);

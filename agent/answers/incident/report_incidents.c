@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -16,7 +14,6 @@
 #include "agent/document/json_value.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/common/report_frame.h"
-#include "agent/answers/status/verdict.h"
 #include "config/config.h"
 
 struct client report_client(const struct client *client)
@@ -154,86 +151,6 @@ void report_incidents_problems(json_t *doc, const json_t *incidents)
 			"%s (incident %s, %s %.10s %.5sZ)", row->headline, row->id,
 			closed ? "closed" : "open since", when, *when ? when + 11 : "");
 	}
-}
-
-/* @word is "leaf1:Ethernet2", "leaf1" or a host. A whole device stands for its ports. */
-static bool incident_word_is(const char *word, size_t n, const char *device, const char *port)
-{
-	const size_t length = strlen(device);
-	if (n < length || strncmp(word, device, length) != 0)
-		return false;
-	if (n == length)
-		return true;
-	if (word[length] != ':')
-		return false;
-	return !port ||
-		(n - length - 1 == strlen(port) &&
-			strncmp(word + length + 1, port, n - length - 1) == 0);
-}
-
-static bool incident_names(const json_t *row, const char *device, const char *port)
-{
-	const json_t *role;
-	size_t i;
-	json_array_foreach (json_object_get(row, "roles"), i, role) {
-		const char *entity = doc_word(role, "entity");
-		if (incident_word_is(entity, strlen(entity), device, port))
-			return true;
-	}
-	for (const char *where = doc_word(row, "where"); *where; where += strspn(where, " ")) {
-		const size_t n = strcspn(where, " ");
-		if (incident_word_is(where, n, device, port))
-			return true;
-		where += n;
-	}
-	return false;
-}
-
-static bool incident_names_peer(const json_t *row, const char *peer)
-{
-	const size_t n = strcspn(str_or(peer, ""), ":");
-	if (!n || !peer[n])
-		return false;
-	rw_cleanup(freep) char *device = strndup(peer, n);
-	return incident_names(row, device, peer + n + 1);
-}
-
-static const json_t *incident_worst_at(const json_t *incidents, const struct report_over *over)
-{
-	const json_t *row, *worst = NULL;
-	size_t i;
-	json_array_foreach (incidents, i, row) {
-		if (!incident_names(row, over->device, over->port) &&
-			!incident_names_peer(row, over->peer))
-			continue;
-		if (!worst || incident_problem_state(row) > incident_problem_state(worst))
-			worst = row;
-	}
-	return worst;
-}
-
-void report_incidents_over(
-	json_t *doc, const json_t *incidents, const struct report_over *over, const char *fmt, ...)
-{
-	const json_t *incident = incident_worst_at(incidents, over);
-	rw_cleanup(str_done) struct str subject = {0}, why = {0};
-	rw_cleanup(freep) char *text = NULL;
-	enum report_state state = over->state;
-	va_list args;
-	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
-	va_end(args);
-	str_addf(&subject, "%s%s%s", over->device, str_if(over->port != NULL, ":"),
-		str_or(over->port, ""));
-	if (incident)
-		str_addf(&why, " (incident %s)", doc_word(incident, "id"));
-	else if (!over->own)
-		str_add(&why, " (" VERDICT_NOT_LASTING ")");
-	if (!over->own)
-		state = incident ? incident_problem_state(incident) : REPORT_OK;
-	report_problem(doc, state, over->cause, str_or(subject.s, ""), "%s%s", str_or(text, ""),
-		str_or(why.s, ""));
 }
 
 static bool incident_is_listed(const struct incident_told *rows, size_t n, const char *id)

@@ -807,21 +807,37 @@ static void analysis_clock(struct capture_analysis *analysis, const struct flow_
 		capture_clock_answer(analysis->clock, about, hit->qp->src, packet, t_ns);
 }
 
-static void analysis_take(struct capture_analysis *analysis, const struct analysis_waiting *waiting)
+static bool analysis_looks(
+	const struct capture_analysis *analysis, const struct roce_packet *packet)
+{
+	return analysis->copies && !packet->sampled;
+}
+
+static void analysis_take(struct capture_analysis *analysis, struct analysis_waiting *waiting)
 {
 	struct flow_hit hit;
-	if (waiting->copy) {
-		flow_table_copy(analysis->flows, &waiting->packet, waiting->hash, waiting->t_ns,
+	const struct roce_packet *packet = &waiting->packet;
+	if (waiting->same)
+		waiting->probably = analysis->last_id;
+	analysis->last_id = FLOW_NONE;
+	if (analysis_looks(analysis, packet) && copies_judge(analysis->copies, &waiting->look)) {
+		roce_count_copy(&analysis->count, packet, waiting->t_ns);
+		encapsulation_count_mirror(&analysis->encapsulation, packet);
+		flow_table_copy(analysis->flows, packet, waiting->hash, waiting->t_ns,
 			!copies_count(analysis->copies)->systematic);
 		return;
 	}
-	flow_table_add_hashed(analysis->flows, &waiting->packet, waiting->hash, waiting->probably,
-		waiting->t_ns, &hit);
+	roce_count_add(&analysis->count, packet, waiting->t_ns);
+	if (encapsulation_counts(packet))
+		encapsulation_count_add(&analysis->encapsulation, packet);
+	flow_table_add_hashed(
+		analysis->flows, packet, waiting->hash, waiting->probably, waiting->t_ns, &hit);
+	analysis->last_id = hit.id;
 	if (!hit.qp)
 		return;
 	hit.qp->dir = waiting->origin.direction & 3;
-	if (!waiting->packet.sampled)
-		analysis_clock(analysis, &hit, &waiting->packet, waiting->t_ns);
+	if (!packet->sampled)
+		analysis_clock(analysis, &hit, packet, waiting->t_ns);
 }
 
 static void analysis_take_first(struct capture_analysis *analysis)
@@ -869,18 +885,34 @@ static const struct stream_clock *analysis_fetched(struct capture_analysis *anal
 	return &stream->clock;
 }
 
+/* The packet before is of the same direction and waits, too: what this one needs was asked for. */
+static bool analysis_same(struct capture_analysis *analysis, struct analysis_waiting *waiting)
+{
+	if (analysis->n_waiting < 2)
+		return false;
+	const struct analysis_waiting *before = analysis_before(analysis, 1);
+	if (!flow_table_same(&before->packet, &waiting->packet))
+		return false;
+	waiting->hash = before->hash;
+	return true;
+}
+
 /* The next step for the newest packet and for those that came before. */
 static void analysis_fetch(struct capture_analysis *analysis)
 {
 	struct analysis_waiting *waiting = analysis_before(analysis, 0);
-	flow_table_fetch_slot(analysis->flows, waiting->hash);
+	if (!waiting->same)
+		flow_table_fetch_slot(analysis->flows, waiting->hash);
 	if (analysis->n_waiting > FETCH_QP_AFTER) {
 		waiting = analysis_before(analysis, FETCH_QP_AFTER);
-		waiting->probably = flow_table_fetch_qp(analysis->flows, waiting->hash);
+		if (!waiting->same)
+			waiting->probably = flow_table_fetch_qp(analysis->flows, waiting->hash);
 	}
 	if (analysis->n_waiting > FETCH_STREAM_AFTER) {
 		waiting = analysis_before(analysis, FETCH_STREAM_AFTER);
-		waiting->fetched = flow_table_fetch_stream(analysis->flows, waiting->probably);
+		if (!waiting->same)
+			waiting->fetched =
+				flow_table_fetch_stream(analysis->flows, waiting->probably);
 	}
 	const struct stream_clock *stream = analysis_fetched(analysis, FETCH_CLOCK_AFTER);
 	if (stream)
@@ -891,7 +923,7 @@ static void analysis_fetch(struct capture_analysis *analysis)
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
-	const struct packet_origin *origin, int64_t t_ns, bool copy)
+	const struct packet_origin *origin, int64_t t_ns)
 {
 	struct analysis_waiting *waiting = analysis_room(analysis);
 	if (analysis->n_waiting == ANALYSIS_WAITING)
@@ -903,36 +935,27 @@ static void analysis_wait(struct capture_analysis *analysis, const struct roce_p
 	if (origin)
 		waiting->origin = *origin;
 	waiting->t_ns = t_ns;
-	waiting->copy = copy;
-	waiting->hash = flow_table_hash(analysis->flows, packet);
 	waiting->probably = FLOW_NONE;
 	waiting->fetched = NULL;
+	waiting->same = analysis_same(analysis, waiting);
+	if (!waiting->same)
+		waiting->hash = flow_table_hash(analysis->flows, &waiting->packet);
+	if (analysis_looks(analysis, &waiting->packet))
+		copies_look(analysis->copies, &waiting->packet, origin, t_ns, &waiting->look);
 	analysis_fetch(analysis);
-}
-
-static bool analysis_is_copy(struct capture_analysis *analysis, const struct roce_packet *packet,
-	const struct packet_origin *origin, int64_t t_ns)
-{
-	return analysis->copies && !packet->sampled &&
-		copies_take(analysis->copies, packet, origin, t_ns);
 }
 
 static void analysis_frame(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
-	const bool roce = packet->kind == PACKET_ROCE;
-	if (roce && analysis_is_copy(analysis, packet, origin, t_ns)) {
-		roce_count_copy(&analysis->count, packet, t_ns);
-		encapsulation_count_mirror(&analysis->encapsulation, packet);
-		analysis_wait(analysis, packet, origin, t_ns, true);
+	if (packet->kind == PACKET_ROCE) {
+		analysis_wait(analysis, packet, origin, t_ns);
 		return;
 	}
 	roce_count_add(&analysis->count, packet, t_ns);
 	if (encapsulation_counts(packet))
 		encapsulation_count_add(&analysis->encapsulation, packet);
-	if (roce) {
-		analysis_wait(analysis, packet, origin, t_ns, false);
-	} else if (packet->kind == PACKET_PFC || packet->kind == PACKET_PAUSE) {
+	if (packet->kind == PACKET_PFC || packet->kind == PACKET_PAUSE) {
 		/* what came before it was not paused by it */
 		analysis_drain(analysis);
 		capture_clock_pause(analysis->clock, packet, t_ns);

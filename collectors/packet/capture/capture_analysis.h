@@ -111,7 +111,8 @@ struct analysis_waiting {
 	uint64_t hash;
 	uint32_t probably; /* id of its direction */
 	const struct flow_stream *fetched; /* probably its stream; NULL: not known yet, or none */
-	bool copy; /* of a packet that was taken before */
+	struct copies_look look;
+	bool same; /* of the same direction as the packet before: what it needs is there */
 };
 
 struct capture_analysis {
@@ -121,6 +122,7 @@ struct capture_analysis {
 	struct capture_clock *clock; /* owned; the same */
 	struct analysis_waiting *waiting; /* owned; a ring of ANALYSIS_RING */
 	uint32_t first_waiting, n_waiting;
+	uint32_t last_id; /* direction of the packet taken last; FLOW_NONE: not known */
 	/* of .count, up to the last capture_analysis_next() */
 	struct {
 		uint64_t data_packets, data_not_ect;

@@ -2,7 +2,7 @@
  * pcap_file - reads pcap and pcapng records from a file, a pipe or memory.
  *
  * Bytes come through a window: pcap_file_need(n) makes n contiguous bytes available at r->at,
- * refilling from the file. It reads in steps of 128 KiB, which stay in the cache until they are
+ * refilling from the file. It reads in steps of 256 KiB, which stay in the cache until they are
  * decoded, and does not map the file: a file that
  * shrinks while it is read would end the process with SIGBUS, and a pipe cannot be mapped.
  */
@@ -279,7 +279,7 @@ static void pcapng_packet_drops(struct pcap_interfaces *interfaces, unsigned dro
 	interfaces->packet_drops_known = true;
 }
 
-#define CHUNK (128u << 10)
+#define CHUNK (256u << 10)
 
 enum { MAGIC_US = 0xa1b2c3d4, MAGIC_NS = 0xa1b23c4d, MAGIC_KUZNETZOV = 0xa1b2cd34 };
 enum { PCAP_HEAD = 24, PCAP_RECORD_HEAD = 16, NG_BLOCK_HEAD = 8, NG_BLOCK_MIN = 12 };

@@ -611,7 +611,7 @@ void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *p
 	if (!packet->sampled) /* the others of its millisecond were not taken */
 		flow_table_burst(table, bin, packet->octets);
 	const uint32_t id = flow_table_place(table, packet, hash, probably);
-	*ret = (struct flow_hit){.role = roce_opcode_role(packet->opcode)};
+	*ret = (struct flow_hit){.id = id, .role = roce_opcode_role(packet->opcode)};
 	if (id == FLOW_NONE) {
 		flow_table_refuse(table, packet);
 		return;
@@ -655,7 +655,7 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
 	if (packet->kind == PACKET_ROCEV1) {
 		table->v1_packets++;
 		table->v1_octets += packet->octets;
-		*ret = (struct flow_hit){.role = ROLE_NONE};
+		*ret = (struct flow_hit){.id = FLOW_NONE, .role = ROLE_NONE};
 		return;
 	}
 	flow_table_add_hashed(table, packet, flow_table_hash(table, packet), FLOW_NONE, t_ns, ret);

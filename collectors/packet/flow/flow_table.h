@@ -126,6 +126,7 @@ struct flow_hit {
 	struct flow_qp *qp; /* NULL: kept nowhere (a frame of version 1) */
 	struct flow_stream *stream; /* of the same direction; NULL: it carries no data */
 	struct flow_stream *about; /* ACK, NAK, CNP: the data it answers; NULL: not known */
+	uint32_t id; /* of .qp; FLOW_NONE: none */
 	enum roce_role role;
 };
 
@@ -150,6 +151,13 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
  *   flow_table_add_hashed     @probably: that id
  */
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet);
+/* flow_table_same - do two packets travel in the same direction of a queue pair? */
+static inline bool flow_table_same(const struct roce_packet *left, const struct roce_packet *right)
+{
+	return left->dst_qp == right->dst_qp && left->family == right->family &&
+		__builtin_memcmp(left->src, right->src, sizeof(left->src)) == 0 &&
+		__builtin_memcmp(left->dst, right->dst, sizeof(left->dst)) == 0;
+}
 void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash);
 uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
 const struct flow_stream *flow_table_fetch_stream(

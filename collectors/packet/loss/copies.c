@@ -112,16 +112,6 @@ struct copies {
 	bool bins_hold;
 };
 
-/* One packet while it is judged. */
-struct look {
-	const struct roce_packet *packet;
-	uint64_t hash;
-	uint32_t now;
-	uint16_t print, icrc;
-	uint8_t more, vlan, place;
-	bool data; /* has a PSN of its own */
-};
-
 const char *copy_from_word(enum copy_from from)
 {
 	static const char *const words[COPY_FROM_COUNT] = {
@@ -234,7 +224,7 @@ static uint16_t tag_of(uint64_t hash)
 	return (uint16_t)(hash >> 48) | 1;
 }
 
-static bool are_alike(const struct sighting *seen, const struct look *look)
+static bool are_alike(const struct sighting *seen, const struct copies_look *look)
 {
 	const bool icrc = !seen->icrc || !look->icrc || seen->icrc == look->icrc;
 	const bool more = !seen->more || !look->more || seen->more == look->more;
@@ -242,7 +232,8 @@ static bool are_alike(const struct sighting *seen, const struct look *look)
 }
 
 /* @alike: NULL: whatever has this tag. */
-static inline struct sighting *line_find(struct line *line, uint16_t tag, const struct look *alike)
+static inline struct sighting *line_find(
+	struct line *line, uint16_t tag, const struct copies_look *alike)
 {
 	for (int i = 0; i < WAYS; i++)
 		if (line->way[i].tag == tag && (!alike || are_alike(&line->way[i], alike)))
@@ -251,7 +242,7 @@ static inline struct sighting *line_find(struct line *line, uint16_t tag, const 
 }
 
 static inline struct sighting *sighting_at(
-	struct copies *copies, uint64_t hash, const struct look *alike)
+	struct copies *copies, uint64_t hash, const struct copies_look *alike)
 {
 	struct sighting *seen = line_find(line_first(copies, hash), tag_of(hash), alike);
 	if (seen || copies->n_lines == LINES)
@@ -279,7 +270,7 @@ static unsigned line_oldest(const struct line *line, uint32_t now, uint64_t *ret
 	return oldest % WAYS;
 }
 
-static void sighting_put(struct copies *copies, const struct look *look)
+static void sighting_put(struct copies *copies, const struct copies_look *look)
 {
 	uint64_t age, age_second;
 	struct line *line = line_first(copies, look->hash);
@@ -304,7 +295,7 @@ static void sighting_put(struct copies *copies, const struct look *look)
 }
 
 /* sighting_before - the packet with the PSN before; NULL when it is not remembered. */
-static const struct sighting *sighting_before(struct copies *copies, const struct look *look)
+static const struct sighting *sighting_before(struct copies *copies, const struct copies_look *look)
 {
 	const uint32_t before = (look->packet->psn - 1) & (PSN_MODULO - 1);
 	return sighting_at(copies, packet_hash(copies, look->packet, before), NULL);
@@ -438,7 +429,7 @@ static bool ids_vary(struct copies *copies, const struct roce_packet *packet)
 }
 
 /* A copy of a NAK asks for nothing: what came since the NAK itself is sent again already. */
-static void nak_note(struct copies *copies, const struct look *look)
+static void nak_note(struct copies *copies, const struct copies_look *look)
 {
 	const struct roce_packet *packet = look->packet;
 	if (!roce_is_nak(packet) && !roce_is_rnr_nak(packet))
@@ -449,7 +440,7 @@ static void nak_note(struct copies *copies, const struct look *look)
 }
 
 /* nak_between - did the receiver refuse this packet, or one before it, since @then? */
-static bool nak_between(const struct copies *copies, const struct look *look, uint32_t then)
+static bool nak_between(const struct copies *copies, const struct copies_look *look, uint32_t then)
 {
 	const uint32_t key = pair_hash(copies, look->packet->dst, look->packet->src);
 	const struct nak_seen *nak = &copies->naks[key / 2 % NAKS];
@@ -459,7 +450,7 @@ static bool nak_between(const struct copies *copies, const struct look *look, ui
 
 /* nak_followed - did the sender go back since the newest NAK, and is this the next one? It begins
  * with the packet that it was asked for. */
-static bool nak_followed(struct copies *copies, const struct look *look)
+static bool nak_followed(struct copies *copies, const struct copies_look *look)
 {
 	const uint32_t key = pair_hash(copies, look->packet->dst, look->packet->src);
 	const struct nak_seen *nak = &copies->naks[key / 2 % NAKS];
@@ -470,14 +461,14 @@ static bool nak_followed(struct copies *copies, const struct look *look)
 }
 
 /* differs_in_place - through another interface, in another direction, or in another mirror. */
-static bool differs_in_place(const struct look *look, const struct sighting *seen)
+static bool differs_in_place(const struct copies_look *look, const struct sighting *seen)
 {
 	return look->place != (seen->place & PLACE_MASK);
 }
 
 /* ---- how often packets come ---------------------------------------------- */
 
-static struct copied_direction *direction_of(struct copies *copies, const struct look *look)
+static struct copied_direction *direction_of(struct copies *copies, const struct copies_look *look)
 {
 	const uint32_t key = direction_hash(copies, look->packet);
 	struct copied_direction *set =
@@ -495,7 +486,8 @@ static struct copied_direction *direction_of(struct copies *copies, const struct
 
 /* follows_on - had the packet before this one come when this one came first? Otherwise something
  * was missing, and this one can be part of what is sent again for it. */
-static bool follows_on(struct copies *copies, const struct look *look, const struct sighting *seen)
+static bool follows_on(
+	struct copies *copies, const struct copies_look *look, const struct sighting *seen)
 {
 	const struct sighting *before = sighting_before(copies, look);
 	if (!before)
@@ -616,7 +608,7 @@ static uint32_t times_expected(
 }
 
 /* continues_run - packets that are seen for the first time within the run leave holes in it. */
-static bool continues_run(const struct copied_direction *direction, const struct look *look,
+static bool continues_run(const struct copied_direction *direction, const struct copies_look *look,
 	const struct sighting *seen)
 {
 	const uint32_t ahead = (look->packet->psn - direction->run_psn) & (PSN_MODULO - 1);
@@ -625,7 +617,7 @@ static bool continues_run(const struct copied_direction *direction, const struct
 }
 
 static void run_note(const struct copies *copies, struct copied_direction *direction,
-	const struct look *look, const struct sighting *seen)
+	const struct copies_look *look, const struct sighting *seen)
 {
 	if (!continues_run(direction, look, seen)) {
 		direction->run_when = look->now;
@@ -636,7 +628,7 @@ static void run_note(const struct copies *copies, struct copied_direction *direc
 }
 
 static void alike_note(struct copies *copies, struct copied_direction *direction,
-	const struct look *look, const struct sighting *seen)
+	const struct copies_look *look, const struct sighting *seen)
 {
 	if (!look->data || ticks_between(look->now, seen->when) > ALWAYS_WITHIN)
 		return;
@@ -690,7 +682,7 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 /* ---- verdict ------------------------------------------------------------- */
 
 static enum copy_from differs_in(
-	const struct copies *copies, const struct look *look, const struct sighting *seen)
+	const struct copies *copies, const struct copies_look *look, const struct sighting *seen)
 {
 	const struct seen_place *here = &copies->places[look->place];
 	const struct seen_place *there = &copies->places[seen->place & PLACE_MASK];
@@ -710,7 +702,7 @@ static enum copy_from differs_in(
 /* came_at_once - sooner than any answer can have come to the sender. UD sends nothing again, but
  * only the ICRC tells its packets apart. */
 static bool came_at_once(
-	struct copies *copies, const struct look *look, const struct sighting *seen)
+	struct copies *copies, const struct copies_look *look, const struct sighting *seen)
 {
 	if (ticks_between(look->now, seen->when) > SOONER_THAN_AN_ANSWER)
 		return false;
@@ -720,7 +712,7 @@ static bool came_at_once(
 }
 
 static bool is_copy(struct copies *copies, struct copied_direction *direction,
-	const struct look *look, const struct sighting *seen)
+	const struct copies_look *look, const struct sighting *seen)
 {
 	const uint32_t apart = ticks_between(look->now, seen->when);
 	const uint32_t copies_seen = seen->place >> PLACE_BITS;
@@ -749,14 +741,14 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 	return due || came_at_once(copies, look, seen);
 }
 
-static void first_note(struct copies *copies, const struct look *look)
+static void first_note(struct copies *copies, const struct copies_look *look)
 {
 	window_first_note(copies, look->now);
 	if (copies->learning)
 		direction_of(copies, look)->head = true;
 }
 
-static bool look_at(struct copies *copies, const struct look *look)
+static bool look_at(struct copies *copies, const struct copies_look *look)
 {
 	struct sighting *seen = sighting_at(copies, look->hash, look);
 	if (!seen) {
@@ -794,11 +786,11 @@ static bool look_at(struct copies *copies, const struct look *look)
 	return true;
 }
 
-static struct look look_of(struct copies *copies, const struct roce_packet *packet,
-	const struct packet_origin *origin, int64_t t_ns)
+void copies_look(struct copies *copies, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns, struct copies_look *ret)
 {
 	const enum roce_role role = roce_opcode_role(packet->opcode);
-	struct look look = {
+	*ret = (struct copies_look){
 		.packet = packet,
 		.hash = packet_hash(copies, packet, packet->psn),
 		.now = (uint32_t)((uint64_t)t_ns >> TICK_SHIFT),
@@ -807,12 +799,14 @@ static struct look look_of(struct copies *copies, const struct roce_packet *pack
 		.data = role == ROLE_REQUEST || role == ROLE_RESPONSE ||
 			role == ROLE_RESPONSE_FIRST,
 	};
+	__builtin_prefetch(line_first(copies, ret->hash), 1);
+	if (copies->n_lines != LINES)
+		__builtin_prefetch(line_second(copies, ret->hash), 1);
 	if (packet->n_vlan)
-		look.vlan = (uint8_t)(packet->vlan % 255 + 1);
+		ret->vlan = (uint8_t)(packet->vlan % 255 + 1);
 	if (packet->icrc_seen)
-		look.icrc = (uint16_t)(packet->icrc_wire ^ packet->icrc_wire >> 16) | 1;
-	look.place = place_find(copies, packet, origin);
-	return look;
+		ret->icrc = (uint16_t)(packet->icrc_wire ^ packet->icrc_wire >> 16) | 1;
+	ret->place = place_find(copies, packet, origin);
 }
 
 void copies_learn(struct copies *copies, const struct roce_packet *packet,
@@ -822,7 +816,8 @@ void copies_learn(struct copies *copies, const struct roce_packet *packet,
 		copies->learning = true;
 		lines_want(copies, LINES_MANY);
 	}
-	const struct look look = look_of(copies, packet, origin, t_ns);
+	struct copies_look look;
+	copies_look(copies, packet, origin, t_ns, &look);
 	ids_vary(copies, packet);
 	look_at(copies, &look);
 }
@@ -874,12 +869,10 @@ void copies_learned(struct copies *copies)
 		.systematic = copies->window_known || copies->elsewhere_known};
 }
 
-bool copies_take(struct copies *copies, const struct roce_packet *packet,
-	const struct packet_origin *origin, int64_t t_ns)
+bool copies_judge(struct copies *copies, const struct copies_look *look)
 {
-	const struct look look = look_of(copies, packet, origin, t_ns);
 	copies->count.of++;
-	return look_at(copies, &look);
+	return look_at(copies, look);
 }
 
 void copies_next(struct copies *copies)

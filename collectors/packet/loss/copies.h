@@ -65,10 +65,26 @@ void copies_learn(struct copies *copies, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns);
 void copies_learned(struct copies *copies);
 
-/* copies_take - true when @packet, of kind PACKET_ROCE, is a copy. @origin: NULL when there is one
- * place only. */
-bool copies_take(struct copies *copies, const struct roce_packet *packet,
-	const struct packet_origin *origin, int64_t t_ns);
+/* What of a packet tells whether it is a copy. */
+struct copies_look {
+	const struct roce_packet *packet; /* lent until it is judged */
+	uint64_t hash;
+	uint32_t now;
+	uint16_t print, icrc;
+	uint8_t more, vlan, place;
+	bool data; /* has a PSN of its own */
+};
+
+/*
+ * copies_look, copies_judge - true when @packet, of kind PACKET_ROCE, is a copy. In two steps, with
+ * other packets in between: the memory that the second needs is asked for by the first. Packets are
+ * judged in the order in which they were looked at.
+ *
+ * @origin  NULL when there is one place only
+ */
+void copies_look(struct copies *copies, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns, struct copies_look *ret);
+bool copies_judge(struct copies *copies, const struct copies_look *look);
 
 const struct copies_count *copies_count(const struct copies *copies);
 

@@ -13,6 +13,15 @@
 #include "base/cleanup.h"
 #include "collectors/packet/loss/copies.h"
 
+/* Both steps, with nothing in between. */
+static bool copies_take(struct copies *copies, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	struct copies_look look;
+	copies_look(copies, packet, origin, t_ns, &look);
+	return copies_judge(copies, &look);
+}
+
 enum { PACKETS_MOST = 40000 };
 
 struct made_frame {

@@ -1,0 +1,45 @@
+/*
+ * pcap_row - a row of a report while it is made, key by key: as JSON text at the end of a buffer,
+ * or as an object for the forms that make columns of it. A report of 400,000 rows is written
+ * without one allocation a row. Both have the same keys in the same order; a key is put once.
+ * Single-threaded.
+ */
+#ifndef RW_CAPTURE_PCAP_ROW_H
+#define RW_CAPTURE_PCAP_ROW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct str;
+
+enum { PCAP_ROW_DEPTH = 4 }; /* objects and lists within each other */
+
+struct pcap_row {
+	struct str *text; /* lent; NULL: an object is made */
+	json_t *part[PCAP_ROW_DEPTH]; /* [0] is the row, owned by who asked for it */
+	char closes[PCAP_ROW_DEPTH];
+	unsigned depth;
+	bool compact; /* text without blanks */
+	bool more; /* text: something stands before in this part */
+};
+
+/* pcap_row_begin - @text NULL: an object, for pcap_row_end(). */
+void pcap_row_begin(struct pcap_row *row, struct str *text, bool compact);
+/* pcap_row_end - the object, which the caller owns; NULL for text. */
+json_t *pcap_row_end(struct pcap_row *row);
+
+/* @key NULL: an item of a list. */
+void pcap_row_count(struct pcap_row *row, const char *key, uint64_t value);
+void pcap_row_null(struct pcap_row *row, const char *key);
+void pcap_row_real(struct pcap_row *row, const char *key, double value); /* NAN: null */
+void pcap_row_time(struct pcap_row *row, const char *key, int64_t t_ns);
+/* pcap_row_word - a text of our own: nothing in it needs an escape. NULL: null. */
+void pcap_row_word(struct pcap_row *row, const char *key, const char *text);
+/* pcap_row_value - any other value; takes it over. */
+void pcap_row_value(struct pcap_row *row, const char *key, json_t *value);
+void pcap_row_open(struct pcap_row *row, const char *key); /* an object, until pcap_row_close() */
+void pcap_row_open_list(struct pcap_row *row, const char *key);
+void pcap_row_close(struct pcap_row *row);
+
+#endif
