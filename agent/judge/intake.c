@@ -43,27 +43,6 @@ static bool waiting_flows(struct pipeline *pipeline, const struct flow_sample *f
 #define LAG_LEARN 3
 #define AHEAD_NS (2 * NS_PER_S) /* a time further ahead of the clock is wrong */
 
-/* What is known of the series that @sample belongs to, and its number in memory. */
-static struct series_last *intake_last(
-	struct pipeline *pipeline, const struct sample *sample, uint32_t *ret_number)
-{
-	bool fresh;
-	const uint32_t at =
-		series_memory_number(pipeline->memory, sample->entity, sample->metric, &fresh);
-	*ret_number = at;
-	if (at >= pipeline->cap_last) {
-		pipeline->cap_last = at + at / 4 + 64;
-		pipeline->last =
-			rw_realloc(pipeline->last, pipeline->cap_last * sizeof(*pipeline->last));
-	}
-	if (at >= pipeline->n_last)
-		pipeline->n_last = at + 1;
-	if (fresh)
-		pipeline->last[at] =
-			(struct series_last){.t_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
-	return &pipeline->last[at];
-}
-
 static void intake_saw(struct pipeline *pipeline, int64_t first_ns, int64_t newest_ns)
 {
 	if (!pipeline->begun || first_ns < pipeline->first_ns)
@@ -107,19 +86,20 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 	if (!intake_scope_fits(pipeline, sample))
 		return false;
 	entities_seen(pipeline->entities, sample->entity);
-	uint32_t number;
-	struct series_last *last = intake_last(pipeline, sample, &number);
+	const struct series_place place =
+		series_memory_place(pipeline->memory, sample->entity, sample->metric);
+	struct series_said said = series_memory_said(pipeline->memory, place);
 	/* The poll was under way when the clock was set back: its middle lies before that. */
-	const bool under_way = last->torn && last->t_ns == pipeline->rewound_ns - 1;
-	if (sample->t_ns <= last->t_ns && under_way)
+	const bool under_way = said.torn && said.t_ns == pipeline->rewound_ns - 1;
+	if (sample->t_ns <= said.t_ns && under_way)
 		sample->t_ns = pipeline->rewound_ns;
-	if (sample->t_ns <= last->t_ns) {
+	if (sample->t_ns <= said.t_ns) {
 		pipeline->counters.duplicates++;
 		return false;
 	}
-	last->t_ns = sample->t_ns;
+	said.t_ns = sample->t_ns;
 	if (intake_is_octets(sample->metric) &&
-		sample->value != series_memory_value(pipeline->memory, number))
+		sample->value != series_memory_value(pipeline->memory, place))
 		pipeline->counters.moved++;
 	pipeline->counters.samples++;
 	pipeline->counters.restarts += (sample->flags & SF_RESTART) != 0;
@@ -127,22 +107,25 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 	if (sample->t_ns <= pipeline->closed_ns)
 		sample->flags |= SF_LATE;
 	if (sample->flags & SF_LATE) {
+		series_memory_say(pipeline->memory, place, &said, false);
 		pipeline->counters.late++;
 		return true;
 	}
 	/* Never a difference across protocols: they read at other instants, some other counters. */
-	if (last->source != SOURCE_UNKNOWN && last->source != sample->source)
+	if (said.source != SOURCE_UNKNOWN && said.source != sample->source)
 		sample->flags |= SF_RESTART;
-	if (last->torn)
+	if (said.torn)
 		sample->flags |= SF_RESTART;
-	last->torn = false;
-	last->source = sample->source;
+	said.torn = false;
+	said.source = sample->source;
 	/* What the agent says of itself is no data that could be judged. */
 	if (sample->source != SOURCE_AGENT)
 		intake_saw(pipeline, sample->t_ns, sample->t_ns);
 	pipeline->shared.filled = false; /* its pointers are into memory as it was */
+	bool kept = false;
 	if (pipeline->wanted[sample->metric])
-		series_memory_add_at(pipeline->memory, number, sample);
+		kept = series_memory_add_at(pipeline->memory, place, sample) == 0;
+	series_memory_say(pipeline->memory, place, &said, kept);
 	return true;
 }
 

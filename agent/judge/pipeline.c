@@ -32,10 +32,8 @@ void pipeline_advance(struct pipeline *pipeline, int64_t now_ns)
 static void pipeline_rewind(struct pipeline *pipeline, int64_t since_ns)
 {
 	pipeline->rewound_ns = since_ns;
-	for (size_t k = 0; k < pipeline->n_last; k++)
-		if (pipeline->last[k].t_ns >= since_ns)
-			pipeline->last[k].t_ns = since_ns - 1;
 	series_memory_rewind(pipeline->memory, since_ns);
+	series_memory_unsay(pipeline->memory, since_ns);
 	windows_rewind(pipeline, since_ns);
 	if (pipeline->store)
 		store_rewind(pipeline->store, since_ns);
@@ -44,8 +42,7 @@ static void pipeline_rewind(struct pipeline *pipeline, int64_t since_ns)
 
 void pipeline_clock_torn(struct pipeline *pipeline)
 {
-	for (size_t k = 0; k < pipeline->n_last; k++)
-		pipeline->last[k].torn = true;
+	series_memory_tear(pipeline->memory);
 }
 
 void pipeline_clock_set(struct pipeline *pipeline, int64_t since_ns, int64_t step_ns)
@@ -197,7 +194,6 @@ void pipeline_free(struct pipeline *pipeline)
 	for (size_t k = 0; k < pipeline->n_peers; k++)
 		inventory_peer_free(&pipeline->peers[k]);
 	free(pipeline->peers);
-	free(pipeline->last);
 	free(pipeline->slots);
 	free(pipeline->batch);
 	free(pipeline);

@@ -32,13 +32,6 @@ struct shared_window {
 	struct analyzer_shared shared;
 };
 
-/* The newest sample of a series, by its number in memory; its value is there. */
-struct series_last {
-	int64_t t_ns;
-	uint16_t source;
-	bool torn; /* the clock was set since: no difference to it */
-};
-
 /* The other end of a port, as LLDP shows it. */
 struct port_peer {
 	char *of_device, *of_port; /* whose other end it is */
@@ -88,8 +81,6 @@ struct pipeline {
 	/* intake */
 	struct arrival_lag lag;
 	struct series_memory *memory;
-	struct series_last *last;
-	size_t n_last, cap_last;
 	int64_t rewound_ns; /* to when the clock was set back last; 0: never */
 	bool begun; /* a sample or flow that may be analysed has come */
 	int64_t first_ns, newest_ns; /* of what may be analysed */

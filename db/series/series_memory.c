@@ -2,8 +2,10 @@
  * series_memory - recent samples kept per (entity, metric), for the live pipeline. Loop thread
  * only.
  *
- * A series has a number, which others may use for what they keep of it (the pipeline). Its track is
- * in the place of that number.
+ * A port of a device has a row there; the samples of one metric of a device at one priority are a
+ * column (series_column.h) with a lane for each row. Where a series is takes no hashing: polls
+ * bring the same columns in the same order, so each column remembers which one came after it, and
+ * that one is tried first.
  */
 #include "db/series/series_memory.h"
 
@@ -20,149 +22,49 @@
 #include "base/str.h"
 #include "db/model/metric.h"
 #include "db/series/series.h"
-#include "db/series/series_track.h"
-
-/*
- * series_index - (entity, metric) to a dense number, for tables that hold something per series. No
- * hashing of every sample: polls bring the same series in the same order, so each series remembers
- * which one came after it, and that one is tried first. 16 bytes per series and 4 per entity. One
- * thread at a time.
- *
- * series_index - a chain of series per entity; and for each series the one that followed it last
- * time, which is tried first.
- */
+#include "db/series/series_column.h"
 
 #define NONE UINT32_MAX
 
-struct index_item {
-	uint32_t entity;
-	uint32_t next; /* of the same entity */
-	uint32_t follow; /* came after this one last time */
-	uint16_t metric;
+enum { SLOTS = PRIO_MOST + 2 /* of no priority, and of each */, SAME_COLUMNS = 256 };
+
+struct device_column {
+	uint16_t metric, slot;
+	uint32_t column;
 };
 
-struct series_index {
-	struct index_item *v;
-	uint32_t n, cap;
-	uint32_t *heads; /* by entity */
-	uint32_t n_heads;
-	uint32_t last; /* found last */
-	uint32_t free; /* a chain of items that were dropped */
+struct memory_device {
+	uint32_t name; /* entity of the device; ENTITY_NONE: the place is free */
+	uint32_t *entity; /* [slot * cap_rows + row]; ENTITY_NONE: no series */
+	uint32_t n_rows, cap_rows, n_free;
+	struct device_column *columns; /* by metric, then slot */
+	uint32_t n_columns, cap_columns;
 };
 
-static struct series_index *series_index_new(void)
-{
-	struct series_index *x = rw_calloc(1, sizeof(*x));
-
-	x->last = x->free = NONE;
-	return x;
-}
-
-static void series_index_free(struct series_index *index)
-{
-	if (!index)
-		return;
-	free(index->v);
-	free(index->heads);
-	free(index);
-}
-
-static uint32_t *head_of(struct series_index *index, uint32_t entity)
-{
-	if (entity >= index->n_heads) {
-		uint32_t n;
-		if (entity < UINT32_MAX / 2)
-			n = entity + entity / 2 + 64;
-		else
-			n = entity + 1;
-		index->heads = rw_realloc(index->heads, (size_t)n * sizeof(*index->heads));
-		memset(index->heads + index->n_heads, 0xff,
-			(size_t)(n - index->n_heads) * sizeof(*index->heads));
-		index->n_heads = n;
-	}
-	return &index->heads[entity];
-}
-
-static uint32_t series_index_find(
-	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
-{
-	uint32_t *head = head_of(index, entity);
-
-	for (uint32_t i = *head; i != NONE; i = index->v[i].next)
-		if (index->v[i].metric == metric)
-			return i;
-	uint32_t at = index->free;
-	if (at != NONE) {
-		index->free = index->v[at].next;
-	} else {
-		rw_grow(index->v, index->n, index->cap);
-		at = index->n++;
-	}
-	index->v[at] = (struct index_item){
-		.entity = entity, .metric = metric, .next = *head, .follow = NONE};
-	*head = at;
-	*ret_new = true;
-	return at;
-}
-
-/* series_index_at - the number of a series: the smallest that was never given, or one that
- * series_index_drop() took back; @ret_new: it was given just now. */
-static uint32_t series_index_at(
-	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
-{
-	uint32_t at = NONE;
-	if (index->last != NONE)
-		at = index->v[index->last].follow;
-
-	*ret_new = false;
-	if (at == NONE || index->v[at].entity != entity || index->v[at].metric != metric) {
-		at = series_index_find(index, entity, metric, ret_new);
-		if (index->last != NONE)
-			index->v[index->last].follow = at;
-	}
-	index->last = at;
-	return at;
-}
-
-/* series_index_drop - forgets all series of @entity and tells the number of each to @gone.
- * A dropped item belongs to no entity, so that one whose .follow still names it does not take it.
- */
-static void series_index_drop(struct series_index *index, uint32_t entity,
-	void (*gone)(void *arg, uint32_t number), void *arg)
-{
-	if (entity >= index->n_heads)
-		return;
-	uint32_t at = index->heads[entity];
-	index->heads[entity] = NONE;
-	while (at != NONE) {
-		const uint32_t next = index->v[at].next;
-		if (index->last == at)
-			index->last = NONE;
-		index->v[at] = (struct index_item){.next = index->free, .follow = NONE};
-		index->free = at;
-		gone(arg, at);
-		at = next;
-	}
-}
+/* Where the series of an entity are. */
+struct memory_home {
+	uint32_t device; /* its number + 1; 0: it has none yet */
+	uint32_t row;
+};
 
 struct series_memory {
 	struct history history; /* first */
 	const struct entities *entities;
 	int64_t keep_ns, longer_ns[METRIC_COUNT]; /* of one metric, where it is kept longer */
-	struct series_index *index; /* position in tracks */
-	struct track *tracks; /* .entity ENTITY_NONE: its place is free */
-	struct track_clocks *clocks;
-	size_t n, cap, n_free;
-	uint32_t *by_metric[METRIC_COUNT]; /* positions of the tracks of a metric */
-	uint32_t n_by_metric[METRIC_COUNT], cap_by_metric[METRIC_COUNT];
-	bool mixed[METRIC_COUNT]; /* that list is not in order of entities */
+	struct memory_home *homes; /* by entity */
+	uint32_t n_homes;
+	struct memory_device *devices;
+	uint32_t n_devices, cap_devices, n_free_devices;
+	struct column *columns;
+	uint32_t n_columns, cap_columns, free_column; /* .free_column: by .follow; NONE */
+	uint32_t last; /* the column that was asked for last */
+	struct column_pool *pool;
+	size_t n_series;
 	void (*pause)(void *arg);
 	void *pause_arg;
 	struct flow_sample *flows; /* in order of arrival */
 	size_t flow_head, n_flows, cap_flows;
 };
-
-enum { SAME_COLUMNS = 256 };
 
 static const struct history_ops memory_history_ops;
 
@@ -173,8 +75,8 @@ struct series_memory *series_memory_new(const struct entities *entities, int64_t
 	m->history.ops = &memory_history_ops;
 	m->entities = entities;
 	m->keep_ns = keep_ns;
-	m->index = series_index_new();
-	m->clocks = track_clocks_new();
+	m->pool = column_pool_new();
+	m->last = m->free_column = NONE;
 	return m;
 }
 
@@ -182,14 +84,17 @@ void series_memory_free(struct series_memory *memory)
 {
 	if (!memory)
 		return;
-	for (size_t i = 0; i < memory->n; i++)
-		track_drop(memory->clocks, &memory->tracks[i]);
-	for (size_t i = 0; i < METRIC_COUNT; i++)
-		free(memory->by_metric[i]);
-	free(memory->tracks);
+	for (uint32_t i = 0; i < memory->n_columns; i++)
+		column_done(memory->pool, &memory->columns[i]);
+	for (uint32_t i = 0; i < memory->n_devices; i++) {
+		free(memory->devices[i].entity);
+		free(memory->devices[i].columns);
+	}
+	free(memory->columns);
+	free(memory->devices);
+	free(memory->homes);
 	free(memory->flows);
-	series_index_free(memory->index);
-	track_clocks_free(memory->clocks);
+	column_pool_free(memory->pool);
 	free(memory);
 }
 
@@ -204,10 +109,10 @@ void series_memory_pausing(struct series_memory *memory, void (*pause)(void *arg
 	memory->pause_arg = pause_arg;
 }
 
-/* Before track @i of a long row of them. */
+/* Before column @i of a long row of them. */
 static inline void memory_pause(const struct series_memory *memory, size_t i)
 {
-	enum { EACH = 512 };
+	enum { EACH = 8 };
 	if (memory->pause && i % EACH == 0)
 		memory->pause(memory->pause_arg);
 }
@@ -217,109 +122,336 @@ void series_memory_keep_metric(struct series_memory *memory, unsigned metric, in
 	memory->longer_ns[metric] = keep_ns;
 }
 
-/* Millions of tracks: twice the room would often be empty by half. */
-static void memory_room(struct series_memory *memory)
+/* ---- where a series is ----------------------------------------------------- */
+
+static struct memory_home *home_of(struct series_memory *memory, uint32_t entity)
 {
-	if (memory->n < memory->cap)
-		return;
-	memory->cap += memory->cap / 4 + 64;
-	memory->tracks = rw_realloc(memory->tracks, memory->cap * sizeof(*memory->tracks));
+	if (entity < memory->n_homes)
+		return &memory->homes[entity];
+	const uint32_t old = memory->n_homes, n = entity + entity / 4 + 64;
+	memory->homes = rw_realloc(memory->homes, (size_t)n * sizeof(*memory->homes));
+	memset(memory->homes + old, 0, (size_t)(n - old) * sizeof(*memory->homes));
+	memory->n_homes = n;
+	return &memory->homes[entity];
 }
 
-uint32_t series_memory_number(
-	struct series_memory *memory, uint32_t entity, uint16_t metric, bool *ret_new)
+/* Number of the device whose entity is @name; a new one if there is none. */
+static uint32_t device_number(struct series_memory *memory, uint32_t name)
 {
-	const uint32_t at = series_index_at(memory->index, entity, metric, ret_new);
-	if (!*ret_new)
-		return at;
-	if (at == memory->n) {
-		memory_room(memory);
-		memory->n++;
+	const struct memory_home *home = home_of(memory, name);
+	uint32_t at = 0;
+	if (home->device)
+		return home->device - 1;
+	if (memory->n_free_devices > 0) {
+		while (memory->devices[at].name != ENTITY_NONE)
+			at++;
+		memory->n_free_devices--;
 	} else {
-		memory->n_free--;
+		rw_grow(memory->devices, memory->n_devices, memory->cap_devices);
+		at = memory->n_devices++;
 	}
-	memory->tracks[at] =
-		(struct track){.entity = entity, .metric = metric, .clock = TRACK_WIDE};
-	uint32_t **list = &memory->by_metric[metric], *n = &memory->n_by_metric[metric];
-	rw_grow(*list, *n, memory->cap_by_metric[metric]);
-	if (*n > 0 && memory->tracks[(*list)[*n - 1]].entity > entity)
-		memory->mixed[metric] = true;
-	(*list)[(*n)++] = at;
+	memory->devices[at] = (struct memory_device){.name = name};
+	memory->homes[name] = (struct memory_home){.device = at + 1, .row = NONE};
 	return at;
 }
 
-static void track_gone(void *arg, uint32_t number)
+static uint32_t *device_entity(const struct memory_device *device, uint32_t row, uint32_t slot)
 {
-	struct series_memory *memory = arg;
-	track_drop(memory->clocks, &memory->tracks[number]);
-	memory->tracks[number].entity = ENTITY_NONE;
-	memory->n_free++;
+	return &device->entity[slot * device->cap_rows + row];
+}
+
+static bool row_is_free(const struct memory_device *device, uint32_t row)
+{
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
+		if (*device_entity(device, row, slot) != ENTITY_NONE)
+			return false;
+	return true;
+}
+
+/* A row that no port has. */
+static uint32_t row_new(struct memory_device *device)
+{
+	for (uint32_t row = 0; device->n_free > 0 && row < device->n_rows; row++) {
+		if (row_is_free(device, row)) {
+			device->n_free--;
+			return row;
+		}
+	}
+	if (device->n_rows == device->cap_rows) {
+		const uint32_t old = device->cap_rows, cap = old + old / 4 + 8;
+		uint32_t *entity = rw_calloc((size_t)cap * SLOTS, sizeof(*entity));
+		for (uint32_t slot = 0; old > 0 && slot < SLOTS; slot++)
+			memcpy(entity + (size_t)slot * cap, device->entity + (size_t)slot * old,
+				old * sizeof(*entity));
+		free(device->entity);
+		device->entity = entity;
+		device->cap_rows = cap;
+	}
+	return device->n_rows++;
+}
+
+/* Gives @id a home: priorities of a port share its row. */
+static struct memory_home home_make(struct series_memory *memory, uint32_t id, uint32_t *ret_slot)
+{
+	const struct entity *entity = entity_get(memory->entities, id);
+	uint32_t port = id;
+	*ret_slot = 0;
+	if (entity && entity->priority >= 0 && entity->priority <= PRIO_MOST) {
+		port = entity->parent;
+		*ret_slot = (uint32_t)entity->priority + 1;
+	}
+	const uint32_t number = device_number(memory, entity_device(memory->entities, id));
+	struct memory_device *device = &memory->devices[number];
+	struct memory_home home = *home_of(memory, port);
+	if (!home.device || home.row == NONE) {
+		home = (struct memory_home){.device = number + 1, .row = row_new(device)};
+		*device_entity(device, home.row, 0) = port;
+		*home_of(memory, port) = home;
+	}
+	*device_entity(device, home.row, *ret_slot) = id;
+	*home_of(memory, id) = home;
+	return home;
+}
+
+/* Position in the device's list of the column of @metric and @slot, or where it would be. */
+static uint32_t column_position(const struct memory_device *device, unsigned metric, unsigned slot)
+{
+	uint32_t lo = 0, hi = device->n_columns;
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		const struct device_column *at = &device->columns[mid];
+		if (at->metric * SLOTS + at->slot < metric * SLOTS + slot)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Tens of thousands of columns: twice the room would often be empty by half. */
+static uint32_t column_new(struct series_memory *memory)
+{
+	uint32_t at = memory->free_column;
+	if (at != NONE) {
+		memory->free_column = memory->columns[at].follow;
+		return at;
+	}
+	if (memory->n_columns == memory->cap_columns) {
+		memory->cap_columns += memory->cap_columns / 8 + 64;
+		memory->columns =
+			rw_realloc(memory->columns, memory->cap_columns * sizeof(*memory->columns));
+	}
+	return memory->n_columns++;
+}
+
+static uint32_t column_find(
+	struct series_memory *memory, uint32_t number, unsigned metric, unsigned slot)
+{
+	struct memory_device *device = &memory->devices[number];
+	const uint32_t at = column_position(device, metric, slot);
+	if (at < device->n_columns && device->columns[at].metric == metric &&
+		device->columns[at].slot == slot)
+		return device->columns[at].column;
+	const struct device_column made = {(uint16_t)metric, (uint16_t)slot, column_new(memory)};
+	memory->columns[made.column] = (struct column){.device = number,
+		.device_name = device->name,
+		.follow = NONE,
+		.metric = made.metric,
+		.slot = made.slot};
+	rw_grow(device->columns, device->n_columns, device->cap_columns);
+	memmove(device->columns + at + 1, device->columns + at,
+		(device->n_columns - at) * sizeof(*device->columns));
+	device->columns[at] = made;
+	device->n_columns++;
+	return made.column;
+}
+
+struct series_place series_memory_place(
+	struct series_memory *memory, uint32_t entity, uint16_t metric)
+{
+	const struct memory_home home = *home_of(memory, entity);
+	uint32_t at = NONE, slot = 0;
+	if (memory->last != NONE)
+		at = memory->columns[memory->last].follow;
+	if (at != NONE && home.device && home.row != NONE) {
+		const struct column *column = &memory->columns[at];
+		const struct memory_device *device = &memory->devices[home.device - 1];
+		if (column->device == home.device - 1 && column->metric == metric &&
+			*device_entity(device, home.row, column->slot) == entity &&
+			home.row < column->lanes && column->mark[home.row] != COLUMN_NO_LANE) {
+			memory->last = at;
+			return (struct series_place){at, home.row};
+		}
+	}
+	const struct memory_home made = home_make(memory, entity, &slot);
+	at = column_find(memory, made.device - 1, metric, slot);
+	struct column *column = &memory->columns[at];
+	column_widen(column, made.row);
+	if (column->mark[made.row] == COLUMN_NO_LANE) {
+		column->mark[made.row] = SOURCE_UNKNOWN;
+		memory->n_series++;
+	}
+	if (memory->last != NONE)
+		memory->columns[memory->last].follow = at;
+	memory->last = at;
+	return (struct series_place){at, made.row};
+}
+
+static void lane_forget(struct series_memory *memory, struct column *column, uint32_t lane)
+{
+	if (lane >= column->lanes)
+		return;
+	memory->n_series -= column->mark[lane] != COLUMN_NO_LANE;
+	column_drop(memory->pool, column, lane);
+}
+
+static void device_forget(struct series_memory *memory, struct memory_device *device)
+{
+	for (uint32_t i = 0; i < device->n_columns; i++) {
+		const uint32_t at = device->columns[i].column;
+		column_done(memory->pool, &memory->columns[at]);
+		memory->columns[at] =
+			(struct column){.device = NONE, .follow = memory->free_column};
+		memory->free_column = at;
+	}
+	free(device->columns);
+	free(device->entity);
+	*device = (struct memory_device){.name = ENTITY_NONE};
+	memory->n_free_devices++;
+	memory->last = NONE;
+}
+
+static void home_forget(struct series_memory *memory, const struct entity *entity)
+{
+	const uint32_t id = entity->id;
+	struct memory_home *home = home_of(memory, id);
+	if (!home->device)
+		return;
+	struct memory_device *device = &memory->devices[home->device - 1];
+	const uint32_t row = home->row;
+	*home = (struct memory_home){0};
+	for (uint32_t slot = 0; row != NONE && slot < SLOTS; slot++) {
+		if (*device_entity(device, row, slot) != id)
+			continue;
+		for (uint32_t i = 0; i < device->n_columns; i++)
+			if (device->columns[i].slot == slot)
+				lane_forget(
+					memory, &memory->columns[device->columns[i].column], row);
+		*device_entity(device, row, slot) = ENTITY_NONE;
+		device->n_free += row_is_free(device, row);
+	}
+	if (device->name == id)
+		device_forget(memory, device); /* it has nothing left */
 }
 
 void series_memory_forget(struct series_memory *memory, const struct entities *released)
 {
 	const struct entity *entity;
 	for (size_t i = 0; (entity = entities_gone(released, i)); i++)
-		series_index_drop(memory->index, entity->id, track_gone, memory);
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		uint32_t *list = memory->by_metric[m], kept = 0;
-		for (uint32_t k = 0; k < memory->n_by_metric[m]; k++)
-			if (memory->tracks[list[k]].entity != ENTITY_NONE)
-				list[kept++] = list[k];
-		memory->n_by_metric[m] = kept;
-	}
+		home_forget(memory, entity);
 }
 
 size_t series_memory_tracks(const struct series_memory *memory)
 {
-	return memory->n - memory->n_free;
+	return memory->n_series;
 }
 
-static int track_order(const void *left, const void *right, void *arg)
-{
-	const struct track *tracks = arg;
-	const uint32_t x = tracks[*(const uint32_t *)left].entity;
-	const uint32_t y = tracks[*(const uint32_t *)right].entity;
-	return (x > y) - (x < y);
-}
+/* ---- samples ---------------------------------------------------------------- */
 
-/* After names were released, ids of new ones are lower than those of others. */
-static void tracks_sort(struct series_memory *memory, unsigned metric)
+int series_memory_add_at(
+	struct series_memory *memory, struct series_place place, const struct sample *sample)
 {
-	if (!memory->mixed[metric])
-		return;
-	qsort_r(memory->by_metric[metric], memory->n_by_metric[metric], sizeof(uint32_t),
-		track_order, memory->tracks);
-	memory->mixed[metric] = false;
-}
-
-int series_memory_add_at(struct series_memory *memory, uint32_t number, const struct sample *sample)
-{
-	struct track *t = &memory->tracks[number];
-	uint32_t device = ENTITY_NONE;
-	if (sample->flags & SF_LATE)
-		return -EALREADY; /* its window is closed: kept by the store, never analysed */
-	if (t->n == t->head)
-		device = entity_device(memory->entities, sample->entity);
-	else if (sample->t_ns <= track_newest(memory->clocks, t))
-		return -EALREADY;
-	track_add(memory->clocks, t, device, sample);
-	return 0;
+	return column_add(memory->pool, &memory->columns[place.column], place.lane, sample);
 }
 
 int series_memory_add(struct series_memory *memory, const struct sample *sample)
 {
-	bool fresh;
 	if (sample->metric >= METRIC_COUNT || sample->entity == ENTITY_NONE)
 		return -EINVAL;
-	const uint32_t number =
-		series_memory_number(memory, sample->entity, sample->metric, &fresh);
-	return series_memory_add_at(memory, number, sample);
+	return series_memory_add_at(
+		memory, series_memory_place(memory, sample->entity, sample->metric), sample);
 }
 
-uint64_t series_memory_value(const struct series_memory *memory, uint32_t number)
+uint64_t series_memory_value(const struct series_memory *memory, struct series_place place)
 {
-	return memory->tracks[number].last;
+	return column_value(memory->pool, &memory->columns[place.column], place.lane);
+}
+
+/* ---- what was said of a series ----------------------------------------------- */
+
+#define MARK_TORN 0x80u
+
+static int64_t column_said(
+	const struct series_memory *memory, const struct column *column, uint32_t lane)
+{
+	if (column->said)
+		return column->said[lane];
+	return column_newest(memory->pool, column, lane);
+}
+
+struct series_said series_memory_said(const struct series_memory *memory, struct series_place place)
+{
+	const struct column *column = &memory->columns[place.column];
+	const uint8_t mark = column->mark[place.lane];
+	return (struct series_said){.t_ns = column_said(memory, column, place.lane),
+		.source = mark & ~MARK_TORN,
+		.torn = mark & MARK_TORN};
+}
+
+/* What was said last is not what is kept last: it is written down for all lanes. */
+static void column_write_said(const struct series_memory *memory, struct column *column)
+{
+	if (column->said || column->lanes == 0)
+		return;
+	int64_t *said = rw_calloc(column->lanes, sizeof(*said));
+	for (uint32_t lane = 0; lane < column->lanes; lane++)
+		said[lane] = column_newest(memory->pool, column, lane);
+	column->said = said;
+}
+
+void series_memory_say(struct series_memory *memory, struct series_place place,
+	const struct series_said *said, bool kept)
+{
+	struct column *column = &memory->columns[place.column];
+	uint8_t mark = (uint8_t)said->source;
+	if (said->torn)
+		mark |= MARK_TORN;
+	column->mark[place.lane] = mark;
+	if (!column->said && kept)
+		return; /* column_newest() says so */
+	column_write_said(memory, column);
+	column->said[place.lane] = said->t_ns;
+}
+
+void series_memory_tear(struct series_memory *memory)
+{
+	for (uint32_t i = 0; i < memory->n_columns; i++) {
+		struct column *column = &memory->columns[i];
+		for (uint32_t lane = 0; lane < column->lanes; lane++)
+			if (column->mark[lane] != COLUMN_NO_LANE)
+				column->mark[lane] |= MARK_TORN;
+	}
+}
+
+void series_memory_unsay(struct series_memory *memory, int64_t since_ns)
+{
+	for (uint32_t i = 0; i < memory->n_columns; i++) {
+		struct column *column = &memory->columns[i];
+		column_write_said(memory, column);
+		for (uint32_t lane = 0; lane < column->lanes; lane++)
+			if (column->said[lane] >= since_ns)
+				column->said[lane] = since_ns - 1;
+	}
+}
+
+/* Nothing else was said than is kept: it need not be written down any more. */
+static void column_trim_said(const struct series_memory *memory, struct column *column)
+{
+	for (uint32_t lane = 0; column->said && lane < column->lanes; lane++)
+		if (column->said[lane] != column_newest(memory->pool, column, lane))
+			return;
+	free(column->said);
+	column->said = NULL;
 }
 
 void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow)
@@ -339,21 +471,19 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 	const int64_t old = now_ns - memory->keep_ns;
 	int64_t oldest = old;
 
-	for (size_t i = 0; i < memory->n; i++) {
-		memory_pause(memory, i);
-		struct track *t = &memory->tracks[i];
-		const int64_t longer = memory->longer_ns[t->metric];
+	for (uint32_t i = 0; i < memory->n_columns; i++) {
+		struct column *column = &memory->columns[i];
+		const int64_t longer = memory->longer_ns[column->metric];
 		int64_t edge = old;
-		uint32_t device = ENTITY_NONE;
+		memory_pause(memory, i);
 		if (longer > memory->keep_ns)
 			edge = now_ns - longer;
 		if (edge < oldest)
 			oldest = edge;
-		if (t->clock == TRACK_WIDE)
-			device = entity_device(memory->entities, t->entity);
-		track_trim(memory->clocks, t, device, edge);
+		column_trim(memory->pool, column, edge);
+		column_trim_said(memory, column);
 	}
-	track_clocks_trim(memory->clocks, oldest);
+	column_pool_trim(memory->pool, oldest);
 	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer.
 	 */
 	while (memory->flow_head < memory->n_flows && memory->flows[memory->flow_head].to_ns <= old)
@@ -362,9 +492,11 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 
 void series_memory_rewind(struct series_memory *memory, int64_t t_ns)
 {
-	for (size_t i = 0; i < memory->n; i++)
-		track_rewind(memory->clocks, &memory->tracks[i], t_ns);
-	track_clocks_rewind(memory->clocks, t_ns);
+	for (uint32_t i = 0; i < memory->n_columns; i++) {
+		column_write_said(memory, &memory->columns[i]);
+		column_rewind(memory->pool, &memory->columns[i], t_ns);
+	}
+	column_pool_rewind(memory->pool, t_ns);
 	size_t n = memory->flow_head;
 	for (size_t i = memory->flow_head; i < memory->n_flows; i++)
 		if (memory->flows[i].to_ns <= t_ns)
@@ -390,11 +522,14 @@ static uint32_t run_after(const struct track_run *run, int64_t at)
 int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns)
 {
 	int64_t next_ns = INT64_MAX;
-	for (size_t i = 0; i < memory->n; i++) {
-		const struct track_run run = track_run_of(memory->clocks, &memory->tracks[i]);
-		const uint32_t at = run_after(&run, t_ns);
-		if (at < run.n && run.t_ns[at] < next_ns)
-			next_ns = run.t_ns[at];
+	for (uint32_t i = 0; i < memory->n_columns; i++) {
+		const struct column *column = &memory->columns[i];
+		for (uint32_t lane = 0; lane < column->lanes; lane++) {
+			const struct track_run run = column_run(memory->pool, column, lane);
+			const uint32_t at = run_after(&run, t_ns);
+			if (at < run.n && run.t_ns[at] < next_ns)
+				next_ns = run.t_ns[at];
+		}
 	}
 	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
 		const int64_t to_ns = memory->flows[i].to_ns;
@@ -406,37 +541,52 @@ int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns)
 
 /* ---- windows --------------------------------------------------------------- */
 
-/* A window that is made. Series of equal values have no block of their own: a few such columns are
+/* A window that is made. Series of equal values have no values of their own: a few such rows are
  * made in the arena of the window, and series of the same value share one. */
 struct memory_cut {
 	struct series_memory *memory;
 	struct arena *a;
+	const struct window_spec *spec;
 	int64_t from_ns, to_ns;
+	const uint64_t *zeros;
+	uint32_t n_zeros;
+	struct series *v;
+	size_t n;
 	struct same_column {
 		uint64_t *v;
 		uint32_t n;
 	} same[SAME_COLUMNS];
 };
 
+/* One column of it. */
+struct cut_column {
+	const struct column *column;
+	/* of lanes that did not come at the newest instant, that did: all but entity and value;
+	 * .n 0: the window has none of them */
+	struct series part[2];
+	uint32_t begin[2];
+	const uint32_t *entity; /* by lane */
+};
+
 static const uint64_t *cut_same(struct memory_cut *cut, uint64_t value, uint32_t n)
 {
-	const uint64_t *forever = track_same(value, n);
-	struct same_column *column = &cut->same[hash_u64(value) % SAME_COLUMNS];
-	if (forever)
-		return forever;
-	if (column->n >= n && column->v[0] == value)
-		return column->v;
-	column->v = arena_array(cut->a, uint64_t, n);
-	column->n = n;
+	struct same_column *same = &cut->same[hash_u64(value) % SAME_COLUMNS];
+	if (value == 0 && n <= cut->n_zeros)
+		return cut->zeros;
+	if (same->n >= n && same->v[0] == value)
+		return same->v;
+	same->v = arena_array(cut->a, uint64_t, n);
+	same->n = n;
 	for (uint32_t i = 0; i < n; i++)
-		column->v[i] = value;
-	return column->v;
+		same->v[i] = value;
+	return same->v;
 }
 
-/* The part of a track that the window has, in the memory of the track. */
-static bool track_window(struct memory_cut *cut, const struct track *track, struct series *ret)
+/* The part of an odd lane that the window has. */
+static bool cut_odd(
+	struct memory_cut *cut, const struct column *column, uint32_t lane, struct series *ret)
 {
-	const struct track_run run = track_run_of(cut->memory->clocks, track);
+	const struct track_run run = column_run(cut->memory->pool, column, lane);
 	uint32_t begin = run_after(&run, cut->from_ns), end = run.n;
 
 	if (begin > 0)
@@ -445,8 +595,6 @@ static bool track_window(struct memory_cut *cut, const struct track *track, stru
 		end = run_after(&run, cut->to_ns);
 	if (begin >= end)
 		return false;
-	ret->entity = track->entity;
-	ret->metric = track->metric;
 	ret->flat = run.flat;
 	ret->n = end - begin;
 	ret->t_ns = run.t_ns + begin;
@@ -457,6 +605,215 @@ static bool track_window(struct memory_cut *cut, const struct track *track, stru
 	ret->window_ms = run.window_ms + begin;
 	ret->flags = run.flags + begin;
 	return true;
+}
+
+/* The part of a lane in step that the window has. */
+static bool cut_step(
+	struct memory_cut *cut, const struct cut_column *of, uint32_t lane, struct series *ret)
+{
+	const struct column *column = of->column;
+	const bool came = column_bit(column->came, lane);
+	const struct series *part = &of->part[came];
+	const uint64_t *values = column_values(column, lane);
+	if (part->n == 0)
+		return false;
+	*ret = *part;
+	if (values) {
+		ret->flat = false;
+		ret->value = values + of->begin[came];
+	} else if (column->now[lane] == 0) {
+		ret->value = cut->zeros;
+	} else {
+		ret->value = cut_same(cut, column->now[lane], ret->n);
+	}
+	return true;
+}
+
+static void cut_lane(
+	struct memory_cut *cut, const struct cut_column *of, uint32_t entity, uint32_t lane)
+{
+	const struct column *column = of->column;
+	struct series *series = &cut->v[cut->n];
+	if (cut->spec->n_entities && !window_wants_entity(cut->spec, entity))
+		return;
+	if (column_bit(column->in_step, lane))
+		cut->n += cut_step(cut, of, lane, series);
+	else if (column->odd && column->odd[lane])
+		cut->n += cut_odd(cut, column, lane, series);
+	else
+		return;
+	series->entity = entity;
+	series->metric = column->metric;
+}
+
+static void cut_column(struct memory_cut *cut, const struct column *column, struct cut_column *ret)
+{
+	*ret = (struct cut_column){.column = column};
+	for (unsigned came = column->n_came == column->n_in_step; came < 2; came++) {
+		const struct column_cut part = column_cut(column, came, cut->from_ns, cut->to_ns);
+		if (part.begin >= part.end)
+			continue;
+		ret->begin[came] = part.begin;
+		ret->part[came] = (struct series){.flat = part.plain,
+			.n = part.end - part.begin,
+			.t_ns = column->t_ns + part.begin,
+			.flags = column->flags + part.begin,
+			.window_ms = (const uint32_t *)(const void *)cut->zeros};
+	}
+}
+
+/* Columns that the window takes, in its order: by metric, device and slot. */
+struct cut_list {
+	const struct column **v;
+	size_t n;
+};
+
+/* The columns of a metric lie all over memory: what comes next is fetched while this one is cut. */
+static void cut_fetch(const struct cut_list *list, size_t i)
+{
+	enum { COLUMN = 32, ARRAYS = 16 };
+	if (i + COLUMN < list->n) {
+		__builtin_prefetch(list->v[i + COLUMN]);
+		__builtin_prefetch(&list->v[i + COLUMN]->n_rows);
+	}
+	if (i + ARRAYS >= list->n)
+		return;
+	const struct column *column = list->v[i + ARRAYS];
+	__builtin_prefetch(column->now);
+	__builtin_prefetch(column->in_step);
+	__builtin_prefetch(column->t_ns + column->head);
+	__builtin_prefetch(column->flags + column->head);
+	if (!column->row_of)
+		return;
+	__builtin_prefetch(column->row_of);
+	__builtin_prefetch(column->values);
+}
+
+/* The columns of one metric of one device from @at on: row by row, as most ids are given. Returns
+ * how many they were. */
+static size_t cut_device(struct memory_cut *cut, const struct cut_list *list, size_t at)
+{
+	const struct column *first = list->v[at];
+	const struct memory_device *device = &cut->memory->devices[first->device];
+	struct cut_column of[SLOTS];
+	unsigned n = 0;
+	uint32_t lanes = 0;
+	for (; at + n < list->n && n < SLOTS; n++) {
+		const struct column *column = list->v[at + n];
+		if (column->metric != first->metric || column->device != first->device)
+			break;
+		memory_pause(cut->memory, at + n);
+		cut_fetch(list, at + n);
+		cut_column(cut, column, &of[n]);
+		of[n].entity = device_entity(device, 0, column->slot);
+		if (column->lanes > lanes)
+			lanes = column->lanes;
+	}
+	if (lanes > device->n_rows)
+		lanes = device->n_rows;
+	for (uint32_t row = 0; row < lanes; row++)
+		for (unsigned k = 0; k < n; k++)
+			if (row < of[k].column->lanes)
+				cut_lane(cut, &of[k], of[k].entity[row], row);
+	return n;
+}
+
+/* The series [begin, n) are of one metric: they are put in order of their entities. Mostly they
+ * are, since ids are given in the order of the first samples; sorted without comparing else. */
+static void cut_order(struct memory_cut *cut, size_t begin)
+{
+	struct series *v = &cut->v[begin];
+	const size_t n = cut->n - begin;
+	size_t i = 1;
+	while (i < n && v[i - 1].entity < v[i].entity)
+		i++;
+	if (i >= n)
+		return;
+	const uint32_t ids = cut->memory->n_homes;
+	rw_cleanup(freep) uint32_t *at = rw_calloc(ids, sizeof(*at));
+	rw_cleanup(freep) struct series *mixed = rw_calloc(n, sizeof(*mixed));
+	memcpy(mixed, v, n * sizeof(*v));
+	for (i = 0; i < n; i++)
+		at[mixed[i].entity] = (uint32_t)i + 1;
+	size_t kept = 0;
+	for (uint32_t id = 0; id < ids; id++)
+		if (at[id])
+			v[kept++] = mixed[at[id] - 1];
+}
+
+/* The columns of the metrics that the spec asks for; @ret_series: how many series they have. */
+static struct cut_list memory_list(const struct memory_cut *cut, size_t *ret_series)
+{
+	const struct series_memory *memory = cut->memory;
+	size_t at[METRIC_COUNT] = {0};
+	struct cut_list list = {0};
+
+	*ret_series = 0;
+	for (uint32_t i = 0; i < memory->n_columns; i++)
+		if (memory->columns[i].device != NONE)
+			at[memory->columns[i].metric]++;
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		const size_t n = window_wants(cut->spec, m) ? at[m] : 0;
+		at[m] = n > 0 ? list.n : SIZE_MAX;
+		list.n += n;
+	}
+	list.v = rw_calloc(list.n + 1, sizeof(*list.v));
+	for (uint32_t d = 0; d < memory->n_devices; d++) {
+		const struct memory_device *device = &memory->devices[d];
+		for (uint32_t i = 0; i < device->n_columns; i++) {
+			const struct device_column *of = &device->columns[i];
+			if (at[of->metric] == SIZE_MAX)
+				continue;
+			const struct column *column = &memory->columns[of->column];
+			list.v[at[of->metric]++] = column;
+			*ret_series += column->n_in_step + column->n_odd;
+		}
+	}
+	return list;
+}
+
+/* The series that the spec asks for, sorted. */
+static void memory_series(struct memory_cut *cut)
+{
+	size_t max, at = 0;
+	const struct cut_list list = memory_list(cut, &max);
+
+	cut->v = arena_array(cut->a, struct series, max + 1);
+	while (at < list.n) {
+		const size_t begin = cut->n;
+		const unsigned metric = list.v[at]->metric;
+		while (at < list.n && list.v[at]->metric == metric)
+			at += cut_device(cut, &list, at);
+		cut_order(cut, begin);
+	}
+	free(list.v);
+}
+
+int window_lent_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+{
+	struct memory_cut cut = {
+		.memory = memory, .a = a, .spec = spec, .from_ns = from_ns, .to_ns = to_ns};
+	cut.zeros = column_zeros(memory->pool, &cut.n_zeros);
+	size_t n_flows = 0;
+
+	memory_series(&cut);
+	*ret = (struct window){.from_ns = from_ns,
+		.to_ns = to_ns,
+		.entities = memory->entities,
+		.series = cut.v,
+		.n_series = cut.n};
+	if (!spec->flows)
+		return 0;
+	struct flow_sample *flows =
+		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
+		const struct flow_sample *flow = &memory->flows[i];
+		if (flow->to_ns > from_ns && flow->to_ns <= to_ns)
+			flows[n_flows++] = *flow;
+	}
+	window_give_flows(ret, flows, n_flows);
+	return 0;
 }
 
 /* The window must not change when samples are added later, so the columns are copied. */
@@ -478,77 +835,6 @@ static void series_copy(struct arena *a, struct series *series)
 	series->value = value;
 	series->window_ms = window_ms;
 	series->flags = flags;
-}
-
-/* Millions of tracks, each somewhere else: what comes next is fetched while this one is copied. */
-static inline void fetch_ahead(const struct series_memory *memory, unsigned metric, uint32_t index)
-{
-	enum { TRACKS = 16, POINTS = 8 };
-	const uint32_t *at = memory->by_metric[metric], n = memory->n_by_metric[metric];
-	if (index + TRACKS < n)
-		__builtin_prefetch(&memory->tracks[at[index + TRACKS]]);
-	if (index + POINTS < n) {
-		track_fetch(memory->clocks, &memory->tracks[at[index + POINTS]]);
-	}
-}
-
-/* The series that the spec asks for, sorted. */
-static size_t memory_series(struct series_memory *memory, struct arena *a,
-	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct series **ret)
-{
-	struct memory_cut cut = {.memory = memory, .a = a, .from_ns = from_ns, .to_ns = to_ns};
-	size_t max = 0, n = 0;
-	bool want[METRIC_COUNT] = {false};
-
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		want[m] = window_wants(spec, m);
-		if (!want[m])
-			continue;
-		tracks_sort(memory, m);
-		max += memory->n_by_metric[m];
-	}
-	struct series *v = arena_array(a, struct series, max);
-	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		for (uint32_t k = 0; want[m] && k < memory->n_by_metric[m]; k++) {
-			const struct track *track = &memory->tracks[memory->by_metric[m][k]];
-			memory_pause(memory, k);
-			fetch_ahead(memory, m, k);
-			if (window_wants_entity(spec, track->entity))
-				n += track_window(&cut, track, &v[n]);
-		}
-	/* Metrics come in order, and entities mostly do: ids are given in the order of their first
-	 * samples. */
-	for (size_t i = 1; i < n; i++)
-		if (series_order(&v[i - 1], &v[i]) > 0) {
-			qsort(v, n, sizeof(*v), series_order);
-			break;
-		}
-	*ret = v;
-	return n;
-}
-
-int window_lent_from_memory(struct series_memory *memory, struct arena *a,
-	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
-{
-	struct series *series;
-	size_t n_series = memory_series(memory, a, spec, from_ns, to_ns, &series), n_flows = 0;
-
-	*ret = (struct window){.from_ns = from_ns,
-		.to_ns = to_ns,
-		.entities = memory->entities,
-		.series = series,
-		.n_series = n_series};
-	if (!spec->flows)
-		return 0;
-	struct flow_sample *flows =
-		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
-	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
-		const struct flow_sample *flow = &memory->flows[i];
-		if (flow->to_ns > from_ns && flow->to_ns <= to_ns)
-			flows[n_flows++] = *flow;
-	}
-	window_give_flows(ret, flows, n_flows);
-	return 0;
 }
 
 int window_from_memory(struct series_memory *memory, struct arena *a,
@@ -598,16 +884,41 @@ static int memory_next(struct history *history, int64_t t_ns, int64_t *ret_ns, s
 	return 0;
 }
 
+/* All series that have samples, one after another. */
+struct lane_walk {
+	uint32_t column, lane; /* the next one */
+	uint32_t entity;
+	uint16_t metric;
+	struct track_run run;
+};
+
+static bool lane_next(const struct series_memory *memory, struct lane_walk *walk)
+{
+	for (; walk->column < memory->n_columns; walk->column++, walk->lane = 0) {
+		const struct column *column = &memory->columns[walk->column];
+		while (walk->lane < column->lanes) {
+			const uint32_t lane = walk->lane++;
+			walk->run = column_run(memory->pool, column, lane);
+			if (walk->run.n == 0)
+				continue;
+			walk->metric = column->metric;
+			walk->entity = *device_entity(
+				&memory->devices[column->device], lane, column->slot);
+			return true;
+		}
+	}
+	return false;
+}
+
 static int memory_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
 	const struct series_memory *memory = memory_of(history);
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	for (size_t i = 0; i < memory->n; i++) {
-		const struct track_run run = track_run_of(memory->clocks, &memory->tracks[i]);
-		if (run.n == 0)
-			continue;
+	struct lane_walk walk = {0};
+	while (lane_next(memory, &walk)) {
+		const struct track_run run = walk.run;
 		if (run.t_ns[0] < first)
 			first = run.t_ns[0];
 		if (run.t_ns[run.n - 1] > last)
@@ -621,17 +932,17 @@ static int memory_range(
 }
 
 static bool memory_wants(const struct series_memory *memory, const struct history_filter *filter,
-	const struct track *track)
+	const struct lane_walk *walk)
 {
-	const struct entity *entity = entity_get(memory->entities, track->entity);
+	const struct entity *entity = entity_get(memory->entities, walk->entity);
 
-	if (!entity || track->n == track->head)
+	if (!entity)
 		return false;
 	if (!filter)
 		return true;
 	bool metric = filter->n_metrics == 0;
 	for (size_t i = 0; i < filter->n_metrics && !metric; i++)
-		metric = filter->metrics[i] == track->metric;
+		metric = filter->metrics[i] == walk->metric;
 	bool priority =
 		filter->priority == HISTORY_ANY_PRIORITY || filter->priority == entity->priority;
 	return metric && priority && str_glob(filter->device, entity->device) &&
@@ -647,9 +958,10 @@ static int memory_match(struct history *history, const struct history_filter *fi
 	uint32_t *ids = rw_calloc((size_t)max + 1, sizeof(*ids));
 	size_t n = 0;
 
-	for (size_t i = 0; i < memory->n; i++)
-		if (memory_wants(memory, filter, &memory->tracks[i]))
-			matches[memory->tracks[i].entity] = true;
+	struct lane_walk walk = {0};
+	while (lane_next(memory, &walk))
+		if (memory_wants(memory, filter, &walk))
+			matches[walk.entity] = true;
 	for (uint32_t id = 1; id <= max; id++)
 		if (matches[id])
 			ids[n++] = id;
@@ -666,11 +978,11 @@ static int memory_each_sample(struct history *history, const struct history_filt
 	size_t n = 0, cap = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < memory->n; i++) {
-		const struct track *t = &memory->tracks[i];
-		if (!memory_wants(memory, filter, t))
+	struct lane_walk walk = {0};
+	while (lane_next(memory, &walk)) {
+		const struct track_run run = walk.run;
+		if (!memory_wants(memory, filter, &walk))
 			continue;
-		const struct track_run run = track_run_of(memory->clocks, t);
 		for (uint32_t k = 0; k < run.n; k++) {
 			const int64_t t_ns = run.t_ns[k];
 			uint64_t value = run.same;
@@ -682,8 +994,8 @@ static int memory_each_sample(struct history *history, const struct history_filt
 				continue;
 			rw_grow(v, n, cap);
 			v[n++] = (struct sample){.t_ns = t_ns,
-				.entity = t->entity,
-				.metric = t->metric,
+				.entity = walk.entity,
+				.metric = walk.metric,
 				.value = value,
 				.flags = run.flags[k],
 				.window_ms = run.window_ms[k]};

@@ -15,15 +15,31 @@ void series_memory_keep(struct series_memory *memory, int64_t keep_ns); /* after
 void series_memory_keep_metric(struct series_memory *memory, unsigned metric, int64_t keep_ns);
 /* -EALREADY: not newer than the newest of its series */
 int series_memory_add(struct series_memory *memory, const struct sample *sample);
-/* series_memory_number - the number of a series, a small one, for what others keep of it; @ret_new:
- * it was given just now, perhaps again after series_memory_forget(). series_memory_add_at - the
- * same as series_memory_add() for a series whose number is known. series_memory_value - the newest
- * value that is kept of it; 0: none. */
-uint32_t series_memory_number(
-	struct series_memory *memory, uint32_t entity, uint16_t metric, bool *ret_new);
+/* series_memory_place - where a series is; stays so until series_memory_forget().
+ * series_memory_add_at - the same as series_memory_add() for a series whose place is known.
+ * series_memory_value - the newest value that is kept of it; 0: none. */
+struct series_place {
+	uint32_t column, lane;
+};
+struct series_place series_memory_place(
+	struct series_memory *memory, uint32_t entity, uint16_t metric);
 int series_memory_add_at(
-	struct series_memory *memory, uint32_t number, const struct sample *sample);
-uint64_t series_memory_value(const struct series_memory *memory, uint32_t number);
+	struct series_memory *memory, struct series_place place, const struct sample *sample);
+uint64_t series_memory_value(const struct series_memory *memory, struct series_place place);
+/* series_memory_said - what was said of a series last, as series_memory_say() was told; nothing
+ * yet: INT64_MIN, SOURCE_UNKNOWN. @kept: the sample was added. series_memory_tear - all
+ * of it is torn. series_memory_unsay - what was said since @since_ns was said just before. */
+struct series_said {
+	int64_t t_ns;
+	uint16_t source;
+	bool torn; /* the clock was set since: no difference to it */
+};
+struct series_said series_memory_said(
+	const struct series_memory *memory, struct series_place place);
+void series_memory_say(struct series_memory *memory, struct series_place place,
+	const struct series_said *said, bool kept);
+void series_memory_tear(struct series_memory *memory);
+void series_memory_unsay(struct series_memory *memory, int64_t since_ns);
 void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow);
 void series_memory_trim(struct series_memory *memory, int64_t now_ns);
 /* series_memory_next - when the next sample or flow after @t_ns is; INT64_MAX: there is none. Looks

@@ -54,13 +54,6 @@ void track_clocks_free(struct track_clocks *clocks)
 	free(clocks);
 }
 
-const uint64_t *track_same(uint64_t value, uint32_t n)
-{
-	if (value == 0 && n <= LEAN_MOST)
-		return zeros;
-	return NULL;
-}
-
 /* ---- clocks -------------------------------------------------------------- */
 
 static int64_t clock_newest(const struct track_clock *clock)
@@ -229,15 +222,6 @@ int64_t track_newest(const struct track_clocks *clocks, const struct track *trac
 	if (track_is_wide(track))
 		return wide_times(track)[track->n - 1];
 	return lean_times(clocks, track)[track->n - track->head - 1];
-}
-
-void track_fetch(const struct track_clocks *clocks, const struct track *track)
-{
-	if (!track->block)
-		return;
-	__builtin_prefetch(track->block + sizeof(int64_t) * (size_t)track->head);
-	if (track_is_wide(track))
-		__builtin_prefetch(&wide_times(track)[track->n - 1]);
 }
 
 /* ---- room ---------------------------------------------------------------- */

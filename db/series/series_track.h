@@ -1,9 +1,9 @@
 /*
- * series_track - the kept samples of one series, as small as they can be lent without a copy; for
- * series_memory only. One thread.
+ * series_track - the kept samples of one series that is not in step with the others of its column,
+ * as small as they can be lent without a copy; for series_column only. One thread.
  *
- * There are millions of tracks in a large fabric, and nearly all of them are alike: the series of
- * one poll share their instants, no sample has a window of its own, all have the same flags but
+ * Where each port has instants of its own (gNMI), tracks are many, and alike: the series of one
+ * port share their instants, no sample has a window of its own, all have the same flags but
  * perhaps the first, and most counters of an idle queue never move. Such a track is lean: its
  * instants are those of a clock that it shares with the other series of its device, its flags are a
  * pattern that all tracks share, and it has a block of values only if they differ. Anything else
@@ -51,8 +51,6 @@ void track_clocks_free(struct track_clocks *clocks); /* NULL is fine */
  */
 struct track_run track_run_of(struct track_clocks *clocks, const struct track *track);
 int64_t track_newest(const struct track_clocks *clocks, const struct track *track);
-/* track_fetch - a hint that track_run_of() follows. */
-void track_fetch(const struct track_clocks *clocks, const struct track *track);
 /* track_add - one sample newer than the newest. @device: whose series it is; series of one device
  * may share a clock. */
 void track_add(struct track_clocks *clocks, struct track *track, uint32_t device,
@@ -66,9 +64,5 @@ void track_drop(struct track_clocks *clocks, struct track *track); /* all sample
 /* After all tracks were trimmed to @edge_ns or later, or rewound to @t_ns: their clocks too. */
 void track_clocks_trim(struct track_clocks *clocks, int64_t edge_ns);
 void track_clocks_rewind(struct track_clocks *clocks, int64_t t_ns);
-
-/* track_same - @n equal values that live as long as the program; NULL when there are none of that
- * value. */
-const uint64_t *track_same(uint64_t value, uint32_t n);
 
 #endif
