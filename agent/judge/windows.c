@@ -166,24 +166,39 @@ static const struct fabric_job *golden_keep_find(const struct fabric *fabric, co
 	return NULL;
 }
 
+/* What the steps of all jobs are read from. */
+struct golden_steps {
+	struct throughput_hosts *hosts;
+	struct window window; /* .n_series 0: the step does not show */
+};
+
 /* The step itself shows only where a slice is much shorter. */
-static void golden_keep_step(
-	struct pipeline *pipeline, const struct analyzer_in *in, const char *job)
+static void golden_steps_open(
+	struct pipeline *pipeline, const struct analyzer_in *in, struct golden_steps *ret)
 {
 	const int64_t slice_ns = in->interval_ns, to_ns = in->window->to_ns;
-	char port[GOLDEN_PORT_MAX];
-	struct window window;
-	struct period period;
+	*ret = (struct golden_steps){.hosts = throughput_hosts_new(in->fabric)};
 	if (slice_ns <= 0 || slice_ns > SLICE_MOST_NS)
 		return;
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	/* a copy: what is kept of the jobs comes in meanwhile */
 	if (window_from_memory(pipeline->memory, in->arena, &spec, to_ns - SLICES * slice_ns, to_ns,
-		    &window) < 0)
+		    &ret->window) < 0)
+		ret->window.n_series = 0;
+}
+
+static void golden_keep_step(struct pipeline *pipeline, const struct analyzer_in *in,
+	const struct golden_steps *steps, const char *job)
+{
+	const int64_t slice_ns = in->interval_ns, to_ns = in->window->to_ns;
+	char port[GOLDEN_PORT_MAX];
+	struct period period;
+	if (steps->window.n_series == 0)
 		return;
 	double *slices = arena_array(in->arena, double, SLICES);
-	throughput_slices(
-		in->fabric, golden_keep_find(in->fabric, job), &window, slice_ns, slices, SLICES);
+	throughput_slices(in->fabric, steps->hosts, golden_keep_find(in->fabric, job),
+		&steps->window, slice_ns, slices, SLICES);
 	if (!rhythm_period(slices, SLICES, slice_ns, &period))
 		return;
 	golden_keep_value(pipeline, golden_job_port(port, job, GOLDEN_JOB_STEP), to_ns,
@@ -192,8 +207,8 @@ static void golden_keep_step(
 		(double)period.exchange_ns / NS_PER_S);
 }
 
-static void golden_keep_job(
-	struct pipeline *pipeline, const struct analyzer_in *in, const struct job_rate *rate)
+static void golden_keep_job(struct pipeline *pipeline, const struct analyzer_in *in,
+	const struct golden_steps *steps, const struct job_rate *rate)
 {
 	const int64_t to_ns = in->window->to_ns;
 	char port[GOLDEN_PORT_MAX];
@@ -203,7 +218,17 @@ static void golden_keep_job(
 		golden_keep_level(rate, in->arena));
 	golden_keep_value(pipeline, golden_job_port(port, rate->job, GOLDEN_JOB_IDLE), to_ns,
 		golden_keep_idle(pipeline, rate, to_ns, in->arena));
-	golden_keep_step(pipeline, in, rate->job);
+	golden_keep_step(pipeline, in, steps, rate->job);
+}
+
+static void golden_keep_jobs(
+	struct pipeline *pipeline, const struct analyzer_in *in, const struct finding_list *found)
+{
+	struct golden_steps steps;
+	golden_steps_open(pipeline, in, &steps);
+	for (size_t i = 0; i < found->n_jobs; i++)
+		golden_keep_job(pipeline, in, &steps, &found->jobs[i]);
+	throughput_hosts_free(steps.hosts);
 }
 
 /* Is it time again? Multiples of a minute, so that live and replay keep the same ones. */
@@ -225,8 +250,7 @@ static void golden_keep_window(struct pipeline *pipeline, const struct analyzer 
 	if (analyzer->observes && golden_keep_due(&pipeline->golden.signals_ns, to_ns))
 		golden_keep_signals(pipeline, in);
 	if (found->n_jobs && golden_keep_due(&pipeline->golden.jobs_ns, to_ns))
-		for (size_t i = 0; i < found->n_jobs; i++)
-			golden_keep_job(pipeline, in, &found->jobs[i]);
+		golden_keep_jobs(pipeline, in, found);
 	intake_flush(pipeline);
 }
 

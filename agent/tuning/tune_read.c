@@ -580,7 +580,9 @@ static int64_t tune_read_step_of(struct client *client, int64_t to_ns, int64_t i
 			&ignored) != 0)
 		return step;
 	double *v = arena_array(a, double, SLICES);
-	throughput_slices(f, NULL, &w, interval_ns, v, SLICES);
+	struct throughput_hosts *hosts = throughput_hosts_new(f);
+	throughput_slices(f, hosts, NULL, &w, interval_ns, v, SLICES);
+	throughput_hosts_free(hosts);
 	if (rhythm_period(v, SLICES, interval_ns, &p))
 		return p.period_ns;
 	return 0;

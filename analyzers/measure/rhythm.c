@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/stats.h"
 #include "base/str.h"
 #include "db/model/entity.h"
@@ -50,12 +51,112 @@ struct taps {
 	size_t n, n_ports;
 };
 
-static bool rhythm_belongs(
-	const struct fabric_port *port, const struct fabric_job *job, bool uplinks)
+struct throughput_hosts {
+	const struct fabric_port **ports;
+	size_t n;
+	size_t *next; /* the next port of the same host; NO_PORT: none */
+	struct smap *first; /* host -> its first port; owned */
+};
+#define NO_PORT SIZE_MAX
+
+static size_t fabric_ports(const struct fabric *fabric)
 {
-	if (uplinks)
-		return port->device->role == ROLE_LEAF && port->peer;
-	return port->host && (!job || fabric_job_has(job, port->host));
+	size_t n = 0;
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		n += fabric->devices[d]->n_ports;
+	return n;
+}
+
+struct throughput_hosts *throughput_hosts_new(const struct fabric *fabric)
+{
+	const size_t max = fabric_ports(fabric);
+	/* by first port: the newest one */
+	rw_cleanup(freep) size_t *last = rw_calloc(max + 1, sizeof(*last));
+	struct throughput_hosts *ret = rw_calloc(1, sizeof(*ret));
+	ret->first = smap_new();
+	ret->ports = rw_calloc(max + 1, sizeof(*ret->ports));
+	ret->next = rw_calloc(max + 1, sizeof(*ret->next));
+	for (size_t d = 0; d < fabric->n_devices; d++) {
+		for (size_t k = 0; k < fabric->devices[d]->n_ports; k++) {
+			const struct fabric_port *port = fabric->devices[d]->ports[k];
+			uint64_t first = ret->n;
+			if (!port->host)
+				continue;
+			if (smap_get(ret->first, port->host, strlen(port->host), &first))
+				ret->next[last[first]] = ret->n;
+			else
+				smap_put(ret->first, port->host, strlen(port->host), first);
+			last[first] = ret->n;
+			ret->next[ret->n] = NO_PORT;
+			ret->ports[ret->n++] = port;
+		}
+	}
+	return ret;
+}
+
+void throughput_hosts_free(struct throughput_hosts *hosts)
+{
+	smap_free(hosts->first);
+	free(hosts->ports);
+	free(hosts->next);
+	free(hosts);
+}
+
+static int place_order(const void *left, const void *right)
+{
+	const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* The ports of the hosts of @job (NULL: of all), in the fabric's order. A job with a pattern looks
+ * at every host, one with names only at its own. */
+static const struct fabric_port **job_ports(const struct throughput_hosts *hosts,
+	const struct fabric_job *job, struct arena *a, size_t *ret_n)
+{
+	size_t *places = NULL, n = 0, cap = 0;
+	const bool every = !job || job->n_globs > 0;
+	for (size_t i = 0; every && i < hosts->n; i++) {
+		if (job && !fabric_job_has(job, hosts->ports[i]->host))
+			continue;
+		arena_grow(a, places, n, cap);
+		places[n++] = i;
+	}
+	for (size_t i = 0; !every && i < job->n_names; i++) {
+		const char *name = job->names[i]; /* sorted: what is named twice stands together */
+		uint64_t at = NO_PORT;
+		if (i > 0 && str_eq(name, job->names[i - 1]))
+			continue;
+		if (!smap_get(hosts->first, name, strlen(name), &at))
+			continue;
+		for (size_t k = at; k != NO_PORT; k = hosts->next[k]) {
+			arena_grow(a, places, n, cap);
+			places[n++] = k;
+		}
+	}
+	if (n > 1)
+		qsort(places, n, sizeof(*places), place_order);
+	const struct fabric_port **ports = arena_array(a, const struct fabric_port *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		ports[i] = hosts->ports[places[i]];
+	*ret_n = n;
+	return ports;
+}
+
+/* The ports of leaves that lead to other switches. */
+static const struct fabric_port **uplink_ports(
+	const struct fabric *fabric, struct arena *a, size_t *ret_n)
+{
+	const struct fabric_port **ports =
+		arena_array(a, const struct fabric_port *, fabric_ports(fabric) + 1);
+	size_t n = 0;
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t k = 0; k < fabric->devices[d]->n_ports; k++) {
+			const struct fabric_port *port = fabric->devices[d]->ports[k];
+			if (port->device->role == ROLE_LEAF && port->peer)
+				ports[n++] = port;
+		}
+	*ret_n = n;
+	return ports;
 }
 
 /*
@@ -114,43 +215,41 @@ static const struct series *rhythm_fresh(const struct series *series, struct are
 	return fresh;
 }
 
-static struct taps taps_of(const struct fabric *fabric, const struct fabric_job *job,
-	const struct window *window, bool uplinks, unsigned metric, struct arena *a)
+static struct taps taps_of(const struct fabric_port *const *ports, size_t n,
+	const struct window *window, unsigned metric, struct arena *a)
 {
-	struct taps t = {0};
-	size_t max = 0;
-	for (size_t d = 0; d < fabric->n_devices; d++)
-		max += fabric->devices[d]->n_ports;
-	t.v = arena_array(a, struct tap, max + 1);
-	for (size_t d = 0; d < fabric->n_devices; d++) {
-		for (size_t k = 0; k < fabric->devices[d]->n_ports; k++) {
-			const struct fabric_port *p = fabric->devices[d]->ports[k];
-			if (!rhythm_belongs(p, job, uplinks))
-				continue;
-			t.n_ports++;
-			const uint32_t entity = entities_find(
-				window->entities, p->device->name, p->name, PRIO_NONE);
-			const struct series *s = NULL;
-			if (entity != ENTITY_NONE)
-				s = window_series(window, entity, metric);
-			if (s && s->n > 1)
-				t.v[t.n++] = (struct tap){.s = rhythm_fresh(s, a),
-					.gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
-		}
+	struct taps t = {.v = arena_array(a, struct tap, n + 1), .n_ports = n};
+	for (size_t i = 0; i < n; i++) {
+		const struct fabric_port *p = ports[i];
+		const uint32_t entity =
+			entities_find(window->entities, p->device->name, p->name, PRIO_NONE);
+		const struct series *s = NULL;
+		if (entity != ENTITY_NONE)
+			s = window_series(window, entity, metric);
+		if (s && s->n > 1)
+			t.v[t.n++] = (struct tap){.s = rhythm_fresh(s, a),
+				.gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
 	}
 	return t;
 }
 
 /* What reaches the hosts; where nobody counts that, what they send; where no host's port is counted
  * at all, what goes up from the leaves. */
-static struct taps best_taps(const struct fabric *fabric, const struct fabric_job *job,
-	const struct window *window, bool *ret_uplinks, struct arena *a)
+static struct taps best_taps(const struct fabric *fabric, const struct throughput_hosts *hosts,
+	const struct fabric_job *job, const struct window *window, bool *ret_uplinks,
+	struct arena *a)
 {
 	struct taps t = {0};
 	const bool alone = !job || fabric->n_jobs == 1; /* uplinks carry all jobs */
 	for (unsigned uplinks = 0; uplinks <= alone; uplinks++) {
+		size_t n;
+		const struct fabric_port **ports = NULL;
+		if (uplinks)
+			ports = uplink_ports(fabric, a, &n);
+		else
+			ports = job_ports(hosts, job, a, &n);
 		for (size_t m = 0; m < throughput_n_metrics; m++) {
-			t = taps_of(fabric, job, window, uplinks, throughput_metrics[m], a);
+			t = taps_of(ports, n, window, throughput_metrics[m], a);
 			*ret_uplinks = uplinks;
 			if (t.n)
 				return t;
@@ -309,13 +408,14 @@ size_t throughput_of(const struct fabric *fabric, const struct window *window, i
 	if (fabric->n_jobs)
 		n_jobs = fabric->n_jobs;
 	size_t n = 0;
+	struct throughput_hosts *hosts = throughput_hosts_new(fabric);
 	*ret = arena_array(a, struct throughput, n_jobs);
 	for (size_t j = 0; j < n_jobs; j++) {
 		const struct fabric_job *job = NULL;
 		if (fabric->n_jobs)
 			job = &fabric->jobs[j];
 		bool by_uplinks;
-		struct taps t = best_taps(fabric, job, window, &by_uplinks, a);
+		struct taps t = best_taps(fabric, hosts, job, window, &by_uplinks, a);
 		if (!t.n || !n_blocks)
 			continue;
 		double *rate = arena_array(a, double, n_blocks);
@@ -334,15 +434,17 @@ size_t throughput_of(const struct fabric *fabric, const struct window *window, i
 			.coverage_ratio = rhythm_coverage_of(rate, n_blocks),
 		};
 	}
+	throughput_hosts_free(hosts);
 	return n;
 }
 
-void throughput_slices(const struct fabric *fabric, const struct fabric_job *job,
-	const struct window *window, int64_t slice_ns, double *ret, size_t n)
+void throughput_slices(const struct fabric *fabric, const struct throughput_hosts *hosts,
+	const struct fabric_job *job, const struct window *window, int64_t slice_ns, double *ret,
+	size_t n)
 {
 	struct arena *a = arena_new();
 	bool by_uplinks;
-	struct taps t = best_taps(fabric, job, window, &by_uplinks, a);
+	struct taps t = best_taps(fabric, hosts, job, window, &by_uplinks, a);
 	const int64_t from_ns = window->to_ns - (int64_t)n * slice_ns;
 	if (t.n)
 		sum_blocks(&t, from_ns, slice_ns, ret, n, a);

@@ -39,6 +39,12 @@ struct throughput {
 	double coverage_ratio; /* blocks with a value over all since the first sample */
 };
 
+/* throughput_hosts - the ports that face hosts, in the fabric's order, by host: made once for all
+ * jobs, so that a job costs what it has. */
+struct throughput_hosts;
+struct throughput_hosts *throughput_hosts_new(const struct fabric *fabric);
+void throughput_hosts_free(struct throughput_hosts *hosts);
+
 /*
  * throughput_of - one per configured job (its hosts globs; jobs without hosts that are linked are
  * left out), or one over all hosts.
@@ -129,8 +135,9 @@ bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct peri
 
 /* Octets of @window in slices of @slice_ns, summed over the job's ports; NAN where a port is not
  * heard. For rhythm_period(). @ret holds n. */
-void throughput_slices(const struct fabric *fabric, const struct fabric_job *job,
-	const struct window *window, int64_t slice_ns, double *ret, size_t n);
+void throughput_slices(const struct fabric *fabric, const struct throughput_hosts *hosts,
+	const struct fabric_job *job, const struct window *window, int64_t slice_ns, double *ret,
+	size_t n);
 
 /* ---- step_seen ------------------------------------------------------------- */
 

@@ -230,7 +230,9 @@ static int steps_find_step(struct client *client, const struct fabric_job *job, 
 	if (r < 0)
 		return r;
 	double *v = rw_calloc(SLICES, sizeof(*v));
-	throughput_slices(client->config->fabric, job, &w, *ret_sample, v, SLICES);
+	struct throughput_hosts *hosts = throughput_hosts_new(client->config->fabric);
+	throughput_slices(client->config->fabric, hosts, job, &w, *ret_sample, v, SLICES);
+	throughput_hosts_free(hosts);
 	rhythm_period(v, SLICES, *ret_sample, period);
 	free(v);
 	return 0;

@@ -388,7 +388,10 @@ static void test_cached_counters_are_no_step(void **state)
 		rhythm_add(&world, at + 0.01 * (at % 3), "e1", 1e6 + 1e5 * (at - at % 5));
 	window_world_cut(&world, throughput_metrics, throughput_n_metrics, 0, 600, world.arena,
 		&world.window);
-	throughput_slices(&made.fabric, NULL, &world.window, NS_PER_S, slices, rw_countof(slices));
+	struct throughput_hosts *hosts = throughput_hosts_new(&made.fabric);
+	throughput_slices(
+		&made.fabric, hosts, NULL, &world.window, NS_PER_S, slices, rw_countof(slices));
+	throughput_hosts_free(hosts);
 	assert_false(rhythm_period(slices, rw_countof(slices), NS_PER_S, &p));
 	throughput_of(&made.fabric, &world.window, 5 * NS_PER_S, world.arena, &t);
 	for (size_t k = 1; k + 1 < t[0].rate.n; k++)
