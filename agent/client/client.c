@@ -107,9 +107,9 @@ int client_config_read(struct client *client, const struct globals *globals, str
 
 static bool holds_data(struct client *client)
 {
-	int64_t first_ns, last_ns;
+	int64_t last_ns;
 	struct err ignored;
-	return history_range(client->history, &first_ns, &last_ns, &ignored) == 0;
+	return history_range(client->history, NULL, &last_ns, &ignored) == 0;
 }
 
 static int take_since(void *arg, int n, char *const *words, char *const *names)
@@ -402,26 +402,25 @@ static int client_read_written(struct client *client, struct err *e)
 	return history_sql(client->history, sql.s, take_written, client, e);
 }
 
-/* Samples ahead of the clock must not be taken for news. */
-static int client_read_range(struct client *client, struct err *e)
+/* Samples ahead of the clock must not be taken for news, unless there are no others. The newest of
+ * all is asked for first: mostly it is both, and one search is enough. */
+static int client_read_range(struct client *client, int64_t *ret_newest_ns, struct err *e)
 {
-	int64_t first_ns;
-	client->history->not_after_ns = wall_now().ns + CLIENT_SKEW_NS;
-	int r = history_range(client->history, &first_ns, &client->data_ns, e);
+	const int64_t until_ns = wall_now().ns + CLIENT_SKEW_NS;
+	client->history->not_after_ns = 0;
+	int r = history_range(client->history, NULL, ret_newest_ns, e);
+	if (r < 0)
+		return r;
+	client->data_ns = *ret_newest_ns;
+	client->history->not_after_ns = until_ns;
+	if (*ret_newest_ns <= until_ns)
+		return 0;
+	r = history_range(client->history, NULL, &client->data_ns, e);
 	if (r != -ENODATA)
 		return r;
 	client->history->not_after_ns = 0;
-	return history_range(client->history, &first_ns, &client->data_ns, e);
-}
-
-/* A replay's newest sample is its present, whatever the clock says. */
-static int client_read_replay(struct client *client, struct err *e)
-{
-	int64_t first_ns;
-	client->history->not_after_ns = 0;
-	if (!client->has_data)
-		return 0;
-	return history_range(client->history, &first_ns, &client->data_ns, e);
+	client->data_ns = *ret_newest_ns;
+	return 0;
 }
 
 /* A replay marks its database, also while it or a command writes it. Only agents write of
@@ -457,24 +456,27 @@ static void client_read_stuck(struct client *client)
 static int client_read_agent(struct client *client, struct err *e)
 {
 	bool replay = false;
-	int r = client_read_range(client, e);
+	int64_t newest_ns = 0;
+	int r = client_read_range(client, &newest_ns, e);
 	client->has_data = r == 0;
 	if (r == 0 || r == -ENODATA)
 		r = client_read_written(client, e);
 	if (r == 0)
 		r = client_is_replay(client, &replay, e);
-	if (r == 0 && replay)
-		r = client_read_replay(client, e);
 	if (r < 0)
 		return r;
-	if (replay)
+	/* A replay's newest sample is its present, whatever the clock says. */
+	if (replay) {
 		client->agent = STORE_REPLAY;
-	else if (client->writer_pid > 0)
+		client->history->not_after_ns = 0;
+		client->data_ns = newest_ns;
+	} else if (client->writer_pid > 0) {
 		client->agent = AGENT_RUNNING;
-	else if (client->writer_pid < 0)
+	} else if (client->writer_pid < 0) {
 		client->agent = AGENT_CANNOT_TELL;
-	else
+	} else {
 		client->agent = AGENT_STOPPED;
+	}
 	client_read_stuck(client);
 	return 0;
 }

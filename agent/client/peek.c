@@ -56,10 +56,9 @@ int64_t peek_change(struct peek *peek)
 
 int peek_newest(struct peek *peek, int64_t *ret_ns, struct err *e)
 {
-	int64_t first_ns;
 	int rc = peek_open(peek, e);
 	if (rc == 0)
-		rc = history_range(peek->history, &first_ns, ret_ns, e);
+		rc = history_range(peek->history, NULL, ret_ns, e);
 	if (rc < 0 && rc != -ENODATA)
 		peek_done(peek);
 	return rc;

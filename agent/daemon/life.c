@@ -207,7 +207,7 @@ int life_read(const char *path, int64_t now_ns, const struct life_boot *boot, st
 {
 	rw_cleanup(life_close_history) struct history *history = NULL;
 	struct life_past past = {0};
-	int64_t first_ns, last_ns;
+	int64_t last_ns;
 	*ret = past;
 	int rc = db_history_open(path, &history, e);
 	if (rc != 0)
@@ -215,7 +215,7 @@ int life_read(const char *path, int64_t now_ns, const struct life_boot *boot, st
 	rc = life_read_signs(history, now_ns, &past, e);
 	if (rc != 0)
 		return rc;
-	rc = history_range(history, &first_ns, &last_ns, e);
+	rc = history_range(history, NULL, &last_ns, e);
 	if (rc == 0 && last_ns > now_ns + CLOCK_STEP_NS)
 		past.ahead_ns = last_ns - now_ns;
 	else if (rc == 0 && last_ns > past.seen_ns)

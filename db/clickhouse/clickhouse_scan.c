@@ -422,9 +422,12 @@ int ch_range(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_n
 {
 	struct ch_history *db = ch_history_of(history);
 	rw_cleanup(str_done) struct str where = {0};
+	int64_t ignored_ns;
 	const int r = ch_refresh(db, e);
 	if (r < 0)
 		return r;
+	if (!ret_first_ns)
+		ret_first_ns = &ignored_ns;
 	str_add(&where, " AND device != '" ENTITY_AGENT "'");
 	if (history->not_after_ns)
 		str_addf(&where, " AND t_ns <= %lld", (long long)history->not_after_ns);

@@ -99,7 +99,7 @@ static inline int history_window(struct history *history, struct arena *a,
 
 /* history_range - times of the oldest and the newest sample of what is watched. Late samples, whose
  * time may be wrong, and the agent's own pulse do not count, nor what is later than .not_after_ns.
- * -ENODATA when there are none. */
+ * @ret_first_ns NULL: only the newest, which is half the work. -ENODATA when there are none. */
 static inline int history_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {

@@ -100,8 +100,8 @@ static void add_captures(
 /* The newest samples, at least a minute of them; an empty window where there is none. */
 static int read_newest(struct client *client, struct arena *a, struct window *ret, struct err *e)
 {
-	int64_t first_ns, last_ns, length_ns = 3 * config_interval(client->config);
-	const int rc = history_range(client->history, &first_ns, &last_ns, e);
+	int64_t last_ns, length_ns = 3 * config_interval(client->config);
+	const int rc = history_range(client->history, NULL, &last_ns, e);
 	*ret = (struct window){.entities = history_entities(client->history)};
 	if (rc == -ENODATA)
 		return 0;
