@@ -5,9 +5,9 @@
 #include "agent/check/check_source.h"
 #include "agent/document/json_value.h"
 
-static const enum cause drops_causes[] = {CAUSE_LOSSLESS_LOSS, CAUSE_HEADROOM_SMALL,
-	CAUSE_POOL_EXHAUSTED, CAUSE_CLASS_LEAK, CAUSE_PFC_WATCHDOG, CAUSE_PFC_MISMATCH,
-	CAUSE_DSCP_MISMATCH, CAUSE_NONE};
+static const enum cause drops_causes[] = {CAUSE_LOSSLESS_LOSS, CAUSE_PACKET_LOSS,
+	CAUSE_HEADROOM_SMALL, CAUSE_POOL_EXHAUSTED, CAUSE_CLASS_LEAK, CAUSE_PFC_WATCHDOG,
+	CAUSE_PFC_MISMATCH, CAUSE_DSCP_MISMATCH, CAUSE_NONE};
 
 struct drops_sum {
 	size_t n, n_known;

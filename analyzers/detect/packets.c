@@ -235,6 +235,7 @@ const struct analyzer analyzer_packets = {
 	.options = {"analyzers", "packets", sizeof(struct packets_options), rows, rw_countof(rows),
 		"faults that only captured packets show"},
 	.window_offset = offsetof(struct packets_options, window_ns),
+	.spec = {.flows = true},
 	.observes = true,
 	.run = packets_run,
 };

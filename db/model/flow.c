@@ -64,6 +64,19 @@ int flow_end_order(const void *left, const void *right)
 	return flow_order(left, right);
 }
 
+const char *flow_loss_word(enum flow_loss kind)
+{
+	static const char *const words[FLOW_LOSS_KINDS] = {
+		[FLOW_LOST_BEFORE] = "lost_before",
+		[FLOW_LOST_BEYOND] = "lost_beyond",
+		[FLOW_LOST_READ] = "read_response_lost",
+		[FLOW_LOST_TIMER] = "timeout",
+		[FLOW_LOST_ACK] = "ack_lost",
+		[FLOW_LOST_RNR] = "rnr",
+	};
+	return words[kind];
+}
+
 /* reaction - verdicts over sums of rates before and after congestion notifications. */
 
 #define NEAR_LINE 0.85 /* of a link's speed: the rest is gaps between messages */

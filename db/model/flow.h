@@ -121,6 +121,7 @@ enum flow_loss {
 	FLOW_LOST_RNR, /* the receiver had no buffer posted: nothing was lost on the way */
 	FLOW_LOSS_KINDS
 };
+const char *flow_loss_word(enum flow_loss kind); /* "lost_before", "lost_beyond", ... */
 
 #define FLOW_TOP 64
 #define FLOW_LOST 64

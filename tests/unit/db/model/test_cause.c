@@ -112,8 +112,8 @@ static void test_spelled_once(void **state)
 	static const char *const patterns[] = {"agent/*/*.c", "analyzers/*.c", "analyzers/*/*.c",
 		"collectors/*/*.c", "config/*.c", "config/*/*.c", "db/*/*.c"};
 	static const char *const shared[] = {"ecmp_imbalance", "ecmp_polarization", "link_flap",
-		"lossless_loss", "straggler", "cross_rail", "pfc_storm", "unknown", "rocev1",
-		"ect_missing"};
+		"lossless_loss", "packet_loss", "straggler", "cross_rail", "pfc_storm", "unknown",
+		"rocev1", "ect_missing"};
 	rw_cleanup(str_done) struct str source = {0};
 	for (size_t i = 0; i < rw_countof(patterns); i++)
 		read_all(patterns[i], &source);
