@@ -31,7 +31,7 @@ function todo(doc) {
 	const rows = doc.todo || [];
 	return panel("To do", { class: "todo" }, rows.length ? h("ul", { class: "rows" }, rows.map((t, i) => h("li", { key: t.subject + i },
 		mark(t.severity), " ", h("strong", {}, t.subject), " ", t.what, t.do ? h("span", { class: "under" }, "→ " + t.do) : null)))
-		: h("p", {}, mark("ok"), " All good: nothing needs doing."));
+		: h("p", {}, mark("ok"), " The collection is well: nothing to do."));
 }
 
 export const doctor = {

@@ -15,6 +15,12 @@ static const enum cause ecn_causes[] = {CAUSE_ECN_OFF, CAUSE_ECN_LATE, CAUSE_ECN
 	CAUSE_ECT_MISSING, CAUSE_DCQCN_OFF, CAUSE_NP_OFF, CAUSE_CNP_LOST, CAUSE_CNP_STARVED,
 	CAUSE_DSCP_MISMATCH, CAUSE_NONE};
 
+/* Where senders meet, queues mark as they should: many marks are these incidents', too. */
+static const enum cause ecn_felt[] = {CAUSE_ECN_OFF, CAUSE_ECN_LATE, CAUSE_ECN_EARLY,
+	CAUSE_ECT_MISSING, CAUSE_DCQCN_OFF, CAUSE_NP_OFF, CAUSE_CNP_LOST, CAUSE_CNP_STARVED,
+	CAUSE_DSCP_MISMATCH, CAUSE_INCAST, CAUSE_OVERSUBSCRIPTION, CAUSE_UPLINK_OVERLOAD,
+	CAUSE_UNKNOWN, CAUSE_NONE};
+
 struct ecn_sum {
 	size_t n, n_known; /* queues; those whose marks are counted */
 	double marked, packets;
@@ -109,7 +115,7 @@ static int check_ecn_run(struct check_source *source, struct check_line *ret, st
 	ecn_take_counters(source, counters, &sum);
 	ecn_take_pause(source, pause, &sum);
 	const struct check_open open = {
-		watch, ecn_causes, check_incidents(source, watch, ecn_causes, ret)};
+		watch, ecn_felt, check_incidents(source, watch, ecn_causes, ret)};
 	ecn_say(source, &sum, &ranges, &open, ret);
 	ecn_say_order(source, &sum, &open, ret);
 	check_line_value(ret, "ce_ratio", sum.ratio, 4, &ranges, 1);

@@ -255,7 +255,7 @@ static void source_keep_incident(
 
 static void source_say_incident(const struct open_incident *row, struct check_line *line)
 {
-	const enum check_state state = check_state_of(verdict_incident_state(row));
+	const enum check_state state = check_state_of(verdict_severity_state(row));
 	const char *what = str_or(row->headline, "");
 	if (!*what)
 		what = str_or(row->summary, "");
@@ -282,7 +282,7 @@ static const struct open_incident *source_elsewhere(
 		const bool counts = source->count_silenced || !row->silenced || !*row->silenced;
 		if (!counts || !source_is_cause(open->causes, str_or(row->cause, "")))
 			continue;
-		if (!worst || verdict_incident_state(row) > verdict_incident_state(worst))
+		if (!worst || verdict_severity_state(row) > verdict_severity_state(worst))
 			worst = row;
 	}
 	return worst;
@@ -297,7 +297,7 @@ static void source_say_over(const struct check_source *source, struct check_line
 		check_say(line, CHECK_OK, "%s (" VERDICT_NOT_LASTING ")", text);
 		return;
 	}
-	check_say(line, check_state_of(verdict_incident_state(felt)), "%s (incident %s: %.100s)",
+	check_say(line, check_state_of(verdict_severity_state(felt)), "%s (incident %s: %.100s)",
 		text, str_or(felt->id, ""), str_or(felt->headline, ""));
 	source_keep_incident(source, felt, line);
 }
@@ -322,7 +322,8 @@ void check_measured(const struct check_source *source, struct check_line *line,
 		source_say_over(source, line, open, str_or(text, ""));
 }
 
-/* Those in scope, the silenced ones apart; @v has room for all. Returns how many. */
+/* Those in scope; @v has room for all. Returns how many. Those that are silenced are counted apart,
+ * unless @ret_silenced is NULL. */
 static size_t source_pick(const struct check_source *source, const struct watch_answer *watch,
 	const enum cause *causes, struct open_incident *v, size_t *ret_silenced)
 {
@@ -338,7 +339,7 @@ static size_t source_pick(const struct check_source *source, const struct watch_
 		if (!source_is_cause(causes, str_or(row->cause, "")) ||
 			!check_subject_in_scope(source, &of))
 			continue;
-		if (row->silenced && *row->silenced && !source->count_silenced)
+		if (ret_silenced && row->silenced && *row->silenced && !source->count_silenced)
 			++*ret_silenced;
 		else
 			v[n++] = *row;
@@ -387,16 +388,18 @@ static struct status_answer source_status(
 size_t check_verdict(const struct check_source *source, const struct watch_answer *watch,
 	struct verdict *ret, struct check_line *line)
 {
-	size_t n_silenced = 0;
 	rw_cleanup(freep) struct open_incident *rows =
 		rw_calloc(watch->n_incidents + 1, sizeof(*rows));
-	const size_t n = source_pick(source, watch, NULL, rows, &n_silenced);
+	const size_t n = source_pick(source, watch, NULL, rows, NULL);
 	const struct status_answer status = source_status(source, &watch->status);
 	status_verdict(source->client, &status, rows, n, source->arena, ret);
 	check_say(line, check_state_of(ret->state), "%s", ret->why);
-	for (size_t i = 0; i < n; i++)
+	size_t n_kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (*str_or(rows[i].silenced, ""))
+			continue;
 		source_keep_incident(source, &rows[i], line);
-	if (n_silenced > 0)
-		check_say(line, CHECK_OK, "%zu silenced", n_silenced);
-	return n;
+		n_kept++;
+	}
+	return n_kept;
 }

@@ -102,8 +102,8 @@ void check_measured(const struct check_source *source, struct check_line *line,
 	enum check_state state, const struct check_open *open, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* check_verdict - says what the fabric is like, by the incidents that are in scope and not
- * silenced, and keeps these. Returns how many they are. */
+/* check_verdict - says what the fabric is like, by the incidents that are in scope, and keeps those
+ * that are not silenced. Returns how many these are. */
 size_t check_verdict(const struct check_source *source, const struct watch_answer *watch,
 	struct verdict *ret, struct check_line *line);
 

@@ -264,6 +264,16 @@ static void doctor_put_coverage(FILE *out, const struct doctor_answer *doctor)
 		fputc('\n', out);
 }
 
+/* Is the fabric well? As every face tells it: what follows is about the collection. */
+static void doctor_put_verdict(FILE *out, const struct doctor_answer *doctor)
+{
+	rw_cleanup(str_done) struct str line = {0};
+	verdict_line(&line, doctor->verdict.state, doctor->verdict.why);
+	fputs("FABRIC       ", out);
+	text_put(out, line.s);
+	fputs("\n\n", out);
+}
+
 /* The past: what the agent said of itself then is not kept. */
 static void doctor_put_past(FILE *out, const struct doctor_answer *doctor)
 {
@@ -278,7 +288,7 @@ static void doctor_put_past(FILE *out, const struct doctor_answer *doctor)
 static void doctor_put_todo(FILE *out, const struct doctor_answer *doctor, bool color)
 {
 	if (doctor->n_todo == 0) {
-		fputs("\nAll good: nothing to do.\n", out);
+		fputs("\nThe collection is well: nothing to do.\n", out);
 		return;
 	}
 	fputs("\nTO DO\n", out);
@@ -315,6 +325,7 @@ static void cmd_doctor_print_text(
 	const struct doctor_answer *doctor = answer;
 	const json_t *doc = doctor->doc;
 	const bool past = doctor->agent.past;
+	doctor_put_verdict(out, doctor);
 	if (past)
 		doctor_put_past(out, doctor);
 	answer_print(out, NULL, doctor, &target_view, FORMAT_TABLE, header, color);
@@ -377,7 +388,10 @@ static int cmd_doctor_run(struct command_args *args)
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "health of the collection, and what to do about it",
-	.help = "Exit code: 0 all good, 1 something is to be done (or the command failed), 2 for "
+	.help = "FABRIC is the state and the sentence of `status`; all else is about the "
+		"collection.\n\n"
+		"Exit code: 0 nothing to do, 1 something is to be done (or the command failed), 2 "
+		"for "
 		"bad usage or configuration.\n\n"
 		"ASKED/S is the load on the device: values requested per second, answered or not. "
 		"MAX-REP is how many rows of a table one answer may hold (SNMP max-repetitions); "

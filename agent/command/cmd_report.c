@@ -94,7 +94,7 @@ static void report_put_check(
 }
 
 /* A report without a row in agent/check is judged by its own verdict. */
-static void report_judge(const json_t *doc, struct check_line *line)
+static enum check_state report_check_state(const json_t *doc)
 {
 	static const enum check_state states[] = {
 		[REPORT_OK] = CHECK_OK,
@@ -102,9 +102,14 @@ static void report_judge(const json_t *doc, struct check_line *line)
 		[REPORT_WARNING] = CHECK_WARNING,
 		[REPORT_CRITICAL] = CHECK_CRITICAL,
 	};
+	return states[report_doc_state(doc)];
+}
+
+static void report_judge(const json_t *doc, struct check_line *line)
+{
 	const json_t *figure;
 	size_t i;
-	check_say(line, states[report_doc_state(doc)], "%s", doc_word(doc, "verdict"));
+	check_say(line, report_check_state(doc), "%s", doc_word(doc, "verdict"));
 	json_array_foreach (json_object_get(doc, "figures"), i, figure)
 		check_line_value(
 			line, doc_word(figure, "key"), doc_number(figure, "value"), 6, NULL, NAN);
@@ -143,6 +148,9 @@ static int report_check(const struct report_call *call, const struct client *cli
 		check_judge(call->check, result, &call->ranges, &line);
 	else
 		report_judge(result->doc, &line);
+	/* its sentence and values; the state is that of the report, but for ranges of one's own */
+	if (!call->ranges.warn.set && !call->ranges.crit.set)
+		line.state = report_check_state(result->doc);
 	enum check_state state = line.state;
 	const char *text = line.text.s;
 	if (unknown) {

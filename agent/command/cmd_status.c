@@ -86,9 +86,7 @@ static void status_put_store_facts(FILE *out, const struct status_answer *status
 static void status_put_verdict(FILE *out, const struct status_answer *status)
 {
 	rw_cleanup(str_done) struct str line = {0};
-	for (const char *word = golden_state_name(status->state); *word; word++)
-		str_addf(&line, "%c", toupper((unsigned char)*word));
-	str_addf(&line, " - %s", str_or(status->state_why, ""));
+	verdict_line(&line, status->state, status->state_why);
 	text_put(out, line.s);
 	fputc('\n', out);
 }

@@ -58,7 +58,8 @@ static void links_audit_problem(json_t *doc, const json_t *finding)
 	if (str_eq(cause, "speed_declared"))
 		cause = cause_name(CAUSE_LINK_SLOW);
 	if (state != REPORT_OK && !report_is_told(doc, cause, str_or(subject.s, "")))
-		report_problem(doc, state, cause, str_or(subject.s, ""), "%s: %s",
+		report_problem(doc, state, cause, str_or(subject.s, ""),
+			"%s: %s (no incident: settings are compared, no harm is measured)",
 			str_or(subject.s, "fabric"), doc_word(finding, "text"));
 }
 
@@ -143,16 +144,17 @@ static int links_changes(struct client *client, const struct report_ask *ask,
 static int links_fill(struct client *client, const struct report_ask *ask,
 	const struct links_read *read, struct links_answer *answer, json_t *doc, struct err *e)
 {
-	double errors_per_s = limits_errors(client->config).warn;
+	struct limit_pair limits = limits_errors(client->config);
 	json_t *incidents = report_incidents(client, links_causes, e);
 	if (!incidents)
 		return e->code ? e->code : -EIO;
-	if (ask->warn > 0)
-		errors_per_s = ask->warn;
+	limits.own = ask->warn > 0;
+	if (limits.own)
+		limits.warn = ask->warn;
 	report_incidents_about(incidents, ask->device);
 	report_incidents_problems(doc, incidents);
-	links_answer_make(answer, doc, read, client->config, errors_per_s);
 	answer->incidents = incidents;
+	links_answer_make(answer, doc, read, client->config, &limits);
 	int rc = links_audit(client, ask, answer, doc, e);
 	if (rc < 0)
 		return rc;

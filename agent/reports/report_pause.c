@@ -99,6 +99,7 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 	json_t *incidents = report_incidents(client, pause_causes, e);
 	if (!incidents)
 		return e->code ? e->code : -EIO;
+	limits.own = ask->warn > 0 || ask->critical > 0;
 	if (ask->warn > 0)
 		limits.warn = ask->warn;
 	if (ask->critical > 0)

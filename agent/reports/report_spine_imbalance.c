@@ -144,7 +144,8 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 	if (r < 0)
 		return r;
 	json_t *doc = report_frame("spine-imbalance", client);
-	spine_problems(client->config, answer, a, doc);
+	const bool own = ask->warn > 0 || ask->critical > 0;
+	spine_problems(client->config, answer, own, a, doc);
 	shape_put(doc, &spine_answer_shape, answer);
 	*ret = (struct report_result){
 		.doc = doc, .answer = answer, .arena = rw_take(a), .window_ns = options->window_ns};

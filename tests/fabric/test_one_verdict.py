@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""test_one_verdict.py ROCEWATCH LAB [--golden FOLDER] [--scenarios A,B] [--cases A,B] [--all] [--healthy SEEDS] - one database, one verdict.
+"""test_one_verdict.py ROCEWATCH LAB [--golden FOLDER] [--scenarios A,B] [--cases A,B] [--all] [--healthy SEEDS] [--done FILE] - one database, one verdict.
 
 Each recorded fault ends in the middle of its recording. It is looked at when it begins, in its middle, when it is repaired and ten minutes after that:
-`status`, `watch`, `check fabric`, `report handover`, `incident list` and `metrics` tell the same state in the same sentence, the same incidents with
-cause, severity, place and price; and a check that says WARNING or worse names an incident, or why there is none.
+`status`, `watch`, `doctor`, `check fabric`, `report handover`, `incident list` and `metrics` tell the same state in the same sentence, the same
+incidents with cause, severity, place and price; and a check or a report that says WARNING or worse names an incident, or why there is none.
 
 --golden: the recorded cases of the analyzers, in the build tree, which are short: they are looked at in their middle and at their end.
---healthy N: the scenarios in which nothing is wrong, with seeds 1 to N: no face says WARNING or worse at any of four times.
-Without a list a sample of each is taken; --all takes everything. Prints each disagreement; exits with 1 when there is one."""
+--healthy N: the scenarios in which nothing is wrong, with seeds 1 to N: no face says WARNING or worse at any of four times; prints a table.
+Without a list a sample of each is taken; --all takes everything. --done FILE: a run that is ended goes on there: what agreed stands in FILE, one a line.
+Prints each disagreement; exits with 1 when there is one."""
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import re
@@ -23,6 +25,7 @@ SCENARIOS = os.path.join(HERE, "scenarios")
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
 STATES = ["OK", "UNKNOWN", "WARNING", "CRITICAL"]
 SEVERITY = {None: "WARNING", "info": "OK", "warning": "WARNING", "critical": "CRITICAL"}
+REPORTS = ["pause", "links", "spine-imbalance"]
 PARTS = ["target", "freshness", "pfc", "ecn", "drops", "ecmp", "links", "mtu", "config"]
 AFTER_S = 600  # a fault is over for long
 SOON_S = 20  # two windows of a recording at 10 s
@@ -80,6 +83,9 @@ class Faces:
         if name in ("status", "watch"):
             doc = self.document(*(["status"] if name == "status" else ["watch", "--once"]))
             return (doc.get("state") or "none").upper(), doc.get("state_why"), self.lines(doc["incidents"]), price(doc.get("money") or {})
+        if name == "doctor":
+            doc = self.document("doctor", codes=(0, 1))
+            return doc["state"].upper(), doc["state_why"], None, None
         if name == "fabric":
             doc = self.document("check", "fabric", codes=range(4))
             values = {v["name"]: v["value"] for v in doc["values"]}
@@ -109,7 +115,7 @@ class Faces:
 
 def disagreements(faces, now):
     """Texts; @now: the newest instant, which /metrics shows as well."""
-    told = {name: faces.state(name) for name in ("list", "status", "watch", "fabric", "handover")}
+    told = {name: faces.state(name) for name in ("list", "status", "watch", "doctor", "fabric", "handover")}
     if now:
         told["metrics"] = faces.metrics()
     found = []
@@ -122,7 +128,7 @@ def disagreements(faces, now):
     for name, (own, text, own_rows, own_money) in told.items():
         if name != "list" and own != lead:
             found.append("%s is %s, status %s (%s | %s)" % (name, own, lead, text, sentence))
-        if name in ("watch", "handover") and text != sentence:
+        if name in ("watch", "doctor", "handover") and text != sentence:
             found.append("%s says '%s', status '%s'" % (name, text, sentence))
         if name == "fabric" and not (text or "").startswith(str(sentence)):
             found.append("check fabric says '%s', status '%s'" % (text, sentence))
@@ -132,7 +138,7 @@ def disagreements(faces, now):
             want = {k: v[:2] for k, v in rows.items()}
         else:
             want = rows
-        if own_rows != want:
+        if own_rows is not None and own_rows != want:
             found.append("%s has the incidents %s, incident list %s" % (name, own_rows, want))
         if name in ("watch", "fabric", "metrics") and own_money != money:
             found.append("%s costs %s, status %s" % (name, own_money, money))
@@ -142,6 +148,10 @@ def disagreements(faces, now):
             found.append("check %s is %s without an incident: %s" % (part, doc["state"], doc["text"]))
         if rank(doc["state"]) > rank(lead) and doc["state"] != "UNKNOWN" and "no incident" not in doc["text"]:
             found.append("check %s is %s, status %s: %s" % (part, doc["state"], lead, doc["text"]))
+    for name in REPORTS:
+        for problem in faces.document("report", name, "--no-compare")["problems"]:
+            if problem["state"] in ("WARNING", "CRITICAL") and "incident" not in problem["text"]:
+                found.append("report %s is %s without an incident: %s" % (name, problem["state"], problem["text"]))
     frame = faces.document("watch", "--once")
     for signal in frame["signals"]:
         own = signal["state"].upper()
@@ -153,7 +163,7 @@ def disagreements(faces, now):
 def worse(faces):
     """What a face says where nothing is wrong; UNKNOWN is no warning."""
     found = []
-    for name in ("list", "status", "watch", "fabric", "handover"):
+    for name in ("list", "status", "watch", "doctor", "fabric", "handover"):
         state, text, rows, _ = faces.state(name)
         if state in ("WARNING", "CRITICAL"):
             found.append("%s is %s: %s %s" % (name, state, text, rows))
@@ -161,6 +171,10 @@ def worse(faces):
         doc = faces.document("check", part, codes=range(4))
         if doc["state"] in ("WARNING", "CRITICAL"):
             found.append("check %s is %s: %s" % (part, doc["state"], doc["text"]))
+    for name in REPORTS:
+        doc = faces.document("report", name, "--no-compare")
+        if doc["state"] in ("WARNING", "CRITICAL"):
+            found.append("report %s is %s: %s" % (name, doc["state"], doc["verdict"]))
     for signal in faces.document("watch", "--once")["signals"]:
         if signal["state"] in ("warning", "critical"):
             found.append("signal %s is %s: %s" % (signal["name"], signal["state"], signal["why"]))
@@ -306,17 +320,37 @@ def main():
     parser.add_argument("--cases")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--healthy", type=int, default=0)
+    parser.add_argument("--done", help="what agreed is noted here, and not looked at again")
     options = parser.parse_args()
-    total, rows = 0, jobs(options)
+    total, rows, table = 0, jobs(options), {}
+    with open(options.rocewatch, "rb") as f:
+        digest = hashlib.sha256(f.read()).hexdigest()[:12]  # another program is looked at anew
+    done = set()
+    if options.done and os.path.exists(options.done):
+        with open(options.done) as f:
+            done = set(f.read().splitlines())
     for look_at, args in rows:
+        key = " ".join([digest, look_at.__name__] + [str(a) for a in args])
+        table.setdefault(args[0], [])
+        if key in done:
+            table[args[0]].append(0)
+            continue
         folder = tempfile.mkdtemp(prefix="rw-one-verdict-")
         try:
             found = look_at(Work(options, folder), *args)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         total += len(found)
+        table[args[0]].append(len(found))
         for text in found:
             print(text, flush=True)
+        if options.done and not found:
+            with open(options.done, "a") as f:
+                f.write(key + "\n")
+    if options.healthy:
+        print("%-22s %5s %9s" % ("healthy scenario", "seeds", "warnings"))
+        for name, counts in table.items():
+            print("%-22s %5d %9d" % (name, len(counts), sum(counts)))
     print("%d looked at, %d disagreements" % (len(rows), total))
     sys.exit(1 if total or not rows else 0)
 

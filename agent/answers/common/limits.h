@@ -3,10 +3,13 @@
 #ifndef RW_REPORTS_LIMITS_H
 #define RW_REPORTS_LIMITS_H
 
+#include <stdbool.h>
+
 struct config;
 
 struct limit_pair {
 	double warn, critical;
+	bool own; /* a user gave one of them: his judgement */
 };
 
 /* limits_pause - share of time, analyzers.pause_storm; 1 % and 5 % without it. */

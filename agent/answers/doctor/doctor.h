@@ -12,6 +12,7 @@
 #include "agent/answers/common/capture_facts.h"
 #include "agent/answers/common/class_worlds.h"
 #include "agent/answers/common/store_facts.h"
+#include "agent/answers/status/verdict.h"
 #include "agent/client/client.h"
 
 struct doctor_target {
@@ -102,6 +103,7 @@ extern const struct shape doctor_capture_shape;
 /* What has a struct; doc has all of it. */
 struct doctor_answer {
 	json_t *doc;
+	struct verdict verdict; /* of the fabric, as every face tells it */
 	struct agent_state agent;
 	struct class_told *classes;
 	size_t n_classes;
@@ -125,14 +127,15 @@ int doctor_read(struct client *client, struct arena *a, struct doctor_answer *re
 void doctor_done(struct doctor_answer *answer);
 
 /*
- * doctor_document - {fabric, time, agent_running, targets: [...], coverage: [{device, delivers,
- * sees: [causes], weak, blind: [{cause, reported_by, missing: [{what, metrics, asked}]}]}],
- * data_quality, captures: [...], store, process, traps, agent, todo: [{severity, subject, what,
- * do}]}; todo is empty when nothing is wrong, worst first else. coverage says by which absent
- * counters a device is blind for a cause, or shows it less surely; asked: does the device's profile
- * ask for it, null: not known; of a device that delivered nothing lately (delivers: false) it says
- * nothing. As of client->at_ns: for a past time only the devices are known, and todo is empty.
- * Unknown is null, never 0. NULL on failure with @e filled; the caller owns the result.
+ * doctor_document - {fabric, time, state, state_why, agent_running, targets: [...], coverage:
+ * [{device, delivers, sees: [causes], weak, blind: [{cause, reported_by, missing: [{what, metrics,
+ * asked}]}]}], data_quality, captures: [...], store, process, traps, agent, todo: [{severity,
+ * subject, what, do}]}; todo is empty when nothing is wrong, worst first else. coverage says by
+ * which absent counters a device is blind for a cause, or shows it less surely; asked: does the
+ * device's profile ask for it, null: not known; of a device that delivered nothing lately
+ * (delivers: false) it says nothing. As of client->at_ns: for a past time only the devices are
+ * known, and todo is empty. Unknown is null, never 0. NULL on failure with @e filled; the caller
+ * owns the result.
  */
 json_t *doctor_document(struct client *client, struct err *e);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/document/json_value.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -334,6 +335,10 @@ int doctor_targets(struct doctor *doctor, struct err *e)
 	const int r = status_read(doctor->client, doctor->arena, &status, e);
 	if (r < 0)
 		return r;
+	answer->verdict = (struct verdict){status.state, status.state_why, status.money};
+	json_object_set_new(
+		doctor->doc, "state", json_string(golden_state_name(answer->verdict.state)));
+	json_object_set_new(doctor->doc, "state_why", json_string_or_null(answer->verdict.why));
 	answer->n_targets = status.n_devices;
 	answer->targets = arena_array(doctor->arena, struct doctor_target, status.n_devices);
 	for (size_t i = 0; i < status.n_devices; i++) {

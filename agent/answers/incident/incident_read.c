@@ -94,7 +94,8 @@ static SHAPE_OF(told_loss, "loss", "");
 #undef SHAPE
 
 #define SHAPE struct told_also
-static const struct field told_also_fields[] = {SAID(cause), SAID(summary)};
+static const struct field told_also_fields[] = {
+	SAID(cause), SAID(device), SAID(group), SAID(summary)};
 static SHAPE_OF(told_also, "also", "");
 #undef SHAPE
 

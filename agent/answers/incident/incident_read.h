@@ -47,7 +47,7 @@ struct told_loss {
 	double loss_ratio, step_before_s, step_s;
 };
 struct told_also {
-	const char *cause, *summary;
+	const char *cause, *device, *group, *summary;
 };
 struct told_line {
 	const char *t, *text;

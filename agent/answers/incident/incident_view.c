@@ -331,50 +331,23 @@ static void card_do(struct card *card, const struct incident_told *incident, siz
 
 /* ---- the card ------------------------------------------------------------ */
 
-/* How many lines each part may take, and how many commands there are; the next row is tried when
- * the card is too long. */
-static const struct card_budget {
-	size_t what, spread, why, against, unproved, commands;
-} budgets[] = {
-	{ALL, ALL, ALL, ALL, ALL, ALL},
-	{ALL, ALL, 4, 4, 4, ALL},
-	{ALL, ALL, 2, 2, 2, ALL},
-	{ALL, ALL, 2, 2, 2, 2},
-	{3, 2, 2, 1, 1, 2},
-	{2, 2, 1, 1, 1, 2},
-	{2, 1, 1, 1, 1, 2},
-	{2, 1, 1, 1, 1, 1},
-	{1, 1, 1, 1, 1, 1},
+/* The parts that may be cut, the first to get a line that is left over first. What to do is none of
+ * them. */
+enum card_part {
+	PART_WHAT,
+	PART_WHY,
+	PART_SPREAD,
+	PART_UNPROVED,
+	PART_AGAINST,
+	PART_CHANGED,
+	PART_OWNER,
+	CARD_PARTS
 };
 
-static void card_fill(
-	struct card *card, const struct incident_told *incident, const struct card_budget *budget)
-{
-	rw_cleanup(str_done) struct str head = {0}, spread = {0}, owner = {0};
-	const char *summary = incident->summary;
-	if (!*summary)
-		summary = incident->headline;
-	card_clear(card);
-	incident_add_head(&head, incident);
-	card_paragraph(card, "", 0, head.s, ALL);
-	card_paragraph(card, "", 0, summary, budget->what);
-	str_add(&spread, "");
-	incident_add_spread(&spread, incident);
-	card_paragraph(card, "", 0, spread.s, budget->spread);
-	card_do(card, incident, budget->commands);
-	card_list(card, "WHY", incident->reasons_for, incident->n_reasons_for, budget->why);
-	card_list(card, "AGAINST", incident->reasons_against, incident->n_reasons_against,
-		budget->against);
-	const size_t changes = incident->n_changed_before; /* the newest is told */
-	if (changes)
-		card_list(card, "CHANGED", incident->changed_before + changes - 1, 1,
-			budget->unproved);
-	card_list(
-		card, "NOT PROVED", incident->not_proved, incident->n_not_proved, budget->unproved);
-	str_add(&owner, "");
-	incident_add_owner(&owner, incident);
-	card_paragraph(card, "OWNER", LABEL_COLUMNS, owner.s, budget->unproved);
-}
+struct card_budget {
+	size_t lines[CARD_PARTS]; /* that each part may take */
+	size_t commands; /* that are shown */
+};
 
 /* Where to read on: the runbook's address in a line of its own; a runbook that is a command
  * stands among the commands. */
@@ -396,18 +369,79 @@ static void card_more(struct card *card, const struct incident_told *incident)
 	card_push(card, &more);
 }
 
+static void card_fill(
+	struct card *card, const struct incident_told *incident, const struct card_budget *budget)
+{
+	rw_cleanup(str_done) struct str head = {0}, spread = {0}, owner = {0};
+	const size_t *lines = budget->lines;
+	const char *summary = incident->summary;
+	if (!*summary)
+		summary = incident->headline;
+	card_clear(card);
+	incident_add_head(&head, incident);
+	card_paragraph(card, "", 0, head.s, ALL);
+	card_paragraph(card, "", 0, summary, lines[PART_WHAT]);
+	str_add(&spread, "");
+	incident_add_spread(&spread, incident);
+	card_paragraph(card, "", 0, spread.s, lines[PART_SPREAD]);
+	card_do(card, incident, budget->commands);
+	card_list(card, "WHY", incident->reasons_for, incident->n_reasons_for, lines[PART_WHY]);
+	card_list(card, "AGAINST", incident->reasons_against, incident->n_reasons_against,
+		lines[PART_AGAINST]);
+	const size_t changes = incident->n_changed_before; /* the newest is told */
+	if (changes)
+		card_list(card, "CHANGED", incident->changed_before + changes - 1, 1,
+			lines[PART_CHANGED]);
+	card_list(card, "NOT PROVED", incident->not_proved, incident->n_not_proved,
+		lines[PART_UNPROVED]);
+	str_add(&owner, "");
+	incident_add_owner(&owner, incident);
+	card_paragraph(card, "OWNER", LABEL_COLUMNS, owner.s, lines[PART_OWNER]);
+	card_more(card, incident);
+}
+
+/* One line of each part and all that is to be done, fewer commands only where that is too long;
+ * then a line more for one part after the other, as long as there is room. */
+static void card_fit(struct card *card, const struct incident_told *incident)
+{
+	static const size_t commands[] = {ALL, 2, 1};
+	struct card_budget budget;
+	bool grows = true;
+	for (size_t k = 0; k < rw_countof(commands); k++) {
+		budget.commands = commands[k];
+		for (size_t part = 0; part < CARD_PARTS; part++)
+			budget.lines[part] = 1;
+		card_fill(card, incident, &budget);
+		if (card->n <= card->height)
+			break;
+	}
+	while (grows && card->n < card->height) {
+		grows = false;
+		for (size_t part = 0; part < CARD_PARTS; part++) {
+			const size_t before = card->n;
+			budget.lines[part]++;
+			card_fill(card, incident, &budget);
+			if (card->n > before && card->n <= card->height) {
+				grows = true;
+				continue;
+			}
+			budget.lines[part]--;
+			card_fill(card, incident, &budget);
+		}
+	}
+}
+
 static void card_print(
 	FILE *out, const struct incident_told *incident, size_t width, size_t height, bool color)
 {
+	static const struct card_budget whole = {{ALL, ALL, ALL, ALL, ALL, ALL, ALL}, ALL};
 	struct card card = {.width = width, .height = height};
 	if (height > 0 && height < CARD_LEAST)
 		card.height = CARD_LEAST;
-	for (size_t k = 0; k < rw_countof(budgets); k++) {
-		card_fill(&card, incident, &budgets[k]);
-		card_more(&card, incident);
-		if (card.height == 0 || card.n <= card.height)
-			break;
-	}
+	if (card.height > 0)
+		card_fit(&card, incident);
+	else
+		card_fill(&card, incident, &whole);
 	const bool loud = color && str_eq(incident->severity, "critical");
 	for (size_t k = 0; k < card.n; k++) {
 		fputs(str_if(k == 0 && color, loud ? "\033[1;31m" : "\033[1m"), out);

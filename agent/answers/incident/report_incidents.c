@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -14,7 +16,9 @@
 #include "agent/document/json_value.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/common/report_frame.h"
+#include "agent/answers/status/verdict.h"
 #include "config/config.h"
+#include "db/model/finding.h"
 
 struct client report_client(const struct client *client)
 {
@@ -93,23 +97,33 @@ json_t *report_incidents(struct client *client, const enum cause *causes, struct
 	return rows;
 }
 
-/* "leaf2:Eth1" and "leaf2" are of the device leaf2. */
-static bool incident_is_about(const struct incident_told *incident, const char *device)
+/* Device: a glob. Port: NULL where any will do; a whole device stands for its ports. */
+static bool incident_word_is(const char *word, size_t n, const char *device, const char *port)
+{
+	const size_t head = strcspn(word, ": ");
+	const size_t end = head < n ? head : n;
+	rw_cleanup(freep) char *name = strndup(word, end);
+	if (end == 0 || !str_glob(device, name))
+		return false;
+	if (!port || end == n)
+		return true;
+	return n - end - 1 == strlen(port) && strncmp(word + end + 1, port, n - end - 1) == 0;
+}
+
+/* Among those with a role, or in its place: "leaf2:Eth1" and "leaf2" are of the device leaf2. */
+static bool incident_names(
+	const struct incident_told *incident, const char *device, const char *port)
 {
 	for (size_t i = 0; i < incident->n_roles; i++) {
 		const char *entity = incident->roles[i].entity;
-		rw_cleanup(freep) char *name = strndup(entity, strcspn(entity, ":"));
-		if (str_glob(device, name))
+		if (incident_word_is(entity, strlen(entity), device, port))
 			return true;
 	}
-	const char *where = incident->where;
-	while (*where) {
-		const size_t n = strcspn(where, " :");
-		rw_cleanup(freep) char *name = strndup(where, n);
-		if (n > 0 && str_glob(device, name))
+	for (const char *where = incident->where; *where; where += strspn(where, " ")) {
+		const size_t n = strcspn(where, " ");
+		if (incident_word_is(where, n, device, port))
 			return true;
 		where += n;
-		where += strspn(where, " :");
 	}
 	return false;
 }
@@ -120,7 +134,7 @@ void report_incidents_about(json_t *incidents, const char *device)
 	size_t n;
 	const struct incident_told *rows = incidents_told(incidents, a, &n);
 	while (device && n-- > 0)
-		if (!incident_is_about(&rows[n], device))
+		if (!incident_names(&rows[n], device, NULL))
 			json_array_remove(incidents, n);
 }
 
@@ -128,9 +142,9 @@ static enum report_state incident_problem_state(const struct incident_told *row)
 {
 	if (*row->silenced)
 		return REPORT_OK;
-	if (str_eq(row->severity, "critical"))
+	if (str_eq(row->severity, severity_name(SEV_CRITICAL)))
 		return REPORT_CRITICAL;
-	if (str_eq(row->severity, "warning"))
+	if (str_eq(row->severity, severity_name(SEV_WARNING)))
 		return REPORT_WARNING;
 	return REPORT_OK;
 }
@@ -151,6 +165,57 @@ void report_incidents_problems(json_t *doc, const json_t *incidents)
 			"%s (incident %s, %s %.10s %.5sZ)", row->headline, row->id,
 			closed ? "closed" : "open since", when, *when ? when + 11 : "");
 	}
+}
+
+static bool incident_names_peer(const struct incident_told *incident, const char *peer)
+{
+	const size_t n = strcspn(str_or(peer, ""), ":");
+	if (!n || !peer[n])
+		return false;
+	rw_cleanup(freep) char *device = strndup(peer, n);
+	return incident_names(incident, device, peer + n + 1);
+}
+
+/* The worst that names the place; NULL: none. */
+static const struct incident_told *incident_worst_at(
+	const struct incident_told *rows, size_t n, const struct report_over *over)
+{
+	const struct incident_told *worst = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (!incident_names(&rows[i], over->device, over->port) &&
+			!incident_names_peer(&rows[i], over->peer))
+			continue;
+		if (!worst || incident_problem_state(&rows[i]) > incident_problem_state(worst))
+			worst = &rows[i];
+	}
+	return worst;
+}
+
+void report_incidents_over(
+	json_t *doc, const json_t *incidents, const struct report_over *over, const char *fmt, ...)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	rw_cleanup(str_done) struct str subject = {0}, why = {0};
+	rw_cleanup(freep) char *text = NULL;
+	size_t n;
+	const struct incident_told *rows = incidents_told(incidents, a, &n);
+	const struct incident_told *incident = incident_worst_at(rows, n, over);
+	va_list args;
+	/* it is a problem of its own */
+	if (incident && !over->own && incident_problem_state(incident) != REPORT_OK)
+		return;
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	va_end(args);
+	str_addf(&subject, "%s%s%s", over->device, str_if(over->port != NULL, ":"),
+		str_or(over->port, ""));
+	if (incident)
+		str_addf(&why, " (incident %s)", incident->id);
+	else if (!over->own)
+		str_add(&why, " (" VERDICT_NOT_LASTING ")");
+	report_problem(doc, over->own ? over->state : REPORT_OK, over->cause, subject.s, "%s%s",
+		str_or(text, ""), str_or(why.s, ""));
 }
 
 static bool incident_is_listed(const struct incident_told *rows, size_t n, const char *id)

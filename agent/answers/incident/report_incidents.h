@@ -7,11 +7,22 @@
 #define RW_REPORTS_REPORT_INCIDENTS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
+#include "agent/answers/common/report_frame.h"
 #include "db/model/cause.h"
 
 struct client;
 struct err;
+
+/* What was measured over a limit in a report's range. */
+struct report_over {
+	bool own; /* over a limit that a user gave: his judgement, which decides */
+	enum report_state state; /* by the limits */
+	const char *cause; /* as report_problem() takes it */
+	const char *device, *port; /* port: NULL where the whole device is meant */
+	const char *peer; /* "spine1:Ethernet2" at the other end of the link; NULL */
+};
 
 /*
  * report_incidents - those that overlap the client's time range and whose cause is in @causes
@@ -34,6 +45,14 @@ void report_incidents_about(json_t *incidents, const char *device);
 /* report_incidents_problems - a problem in @doc for each that is critical or a warning, and that
  * nobody silenced. */
 void report_incidents_problems(json_t *doc, const json_t *incidents);
+
+/*
+ * report_incidents_over - a problem in @doc for @over, after report_incidents_problems(). What
+ * lasts opens an incident, see agent/answers/status/verdict.h: one of @incidents that names the
+ * place and is a problem itself says it all; without one it is in order, and the text says so.
+ */
+void report_incidents_over(json_t *doc, const json_t *incidents, const struct report_over *over,
+	const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* report_incidents_usd - the sum of usd_in_range; one that another of the list explains does not
  * count again. NAN where none has a price; 0 without incidents. */

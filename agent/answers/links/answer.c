@@ -17,7 +17,9 @@
 #include "base/map.h"
 #include "base/number.h"
 #include "base/str.h"
+#include "agent/answers/common/limits.h"
 #include "agent/answers/common/report_frame.h"
+#include "agent/answers/incident/report_incidents.h"
 #include "agent/answers/common/text.h"
 #include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
@@ -378,6 +380,8 @@ void links_read_done(struct links_read *range)
 struct link_judge {
 	struct arena *arena;
 	double errors_per_s; /* limit */
+	bool own; /* a user gave it */
+	const json_t *incidents;
 	const struct link_health_options *options; /* NULL: none */
 };
 
@@ -451,16 +455,25 @@ static void links_judge_errors(const struct link_judge *judge, struct link_fault
 			"receives only %.1f dBm of light", port->rx_power_least_dbm);
 }
 
-static void links_problem(json_t *doc, const struct link_faults *faults)
+static void links_problem(
+	json_t *doc, const struct link_judge *judge, const struct link_faults *faults)
 {
 	const struct link_port *port = faults->port;
-	rw_cleanup(str_done) struct str subject = {0}, text = {0};
-	str_addf(&subject, "%s:%s", port->device, port->port);
-	if (faults->state == REPORT_OK || report_is_told(doc, faults->cause, subject.s))
+	rw_cleanup(str_done) struct str text = {0};
+	const struct report_over over = {
+		.own = judge->own && str_eq(faults->cause, cause_name(CAUSE_LINK_ERRORS)),
+		.state = faults->state,
+		.cause = faults->cause,
+		.device = port->device,
+		.port = port->port,
+		.peer = port->peer,
+	};
+	if (faults->state == REPORT_OK)
 		return;
 	for (size_t i = 0; i < port->n_words; i++)
 		str_addf(&text, "%s%s", str_if(i > 0, "; "), port->words[i]);
-	report_problem(doc, faults->state, faults->cause, subject.s, "%s %s", subject.s, text.s);
+	report_incidents_over(doc, judge->incidents, &over, "%s:%s %s", port->device, port->port,
+		str_or(text.s, ""));
 }
 
 static void links_answer_add(struct links_answer *answer, struct arena *a, struct link_port port)
@@ -481,7 +494,7 @@ static void links_judge_all(struct links_answer *answer, json_t *doc, const stru
 		if (port.linked)
 			links_judge_state(judge, &faults);
 		links_judge_errors(judge, &faults);
-		links_problem(doc, &faults);
+		links_problem(doc, judge, &faults);
 		if (port.n_words > 0)
 			links_answer_add(
 				faults.state == REPORT_OK ? &other : answer, judge->arena, port);
@@ -572,17 +585,20 @@ void links_answer_change(
 }
 
 void links_answer_make(struct links_answer *ret, json_t *doc, const struct links_read *read,
-	const struct config *config, double errors_per_s)
+	const struct config *config, const struct limit_pair *limits)
 {
 	struct arena *a = read->arena;
 	const struct link_judge judge = {.arena = a,
-		.errors_per_s = errors_per_s,
+		.errors_per_s = limits->warn,
+		.own = limits->own,
+		.incidents = ret->incidents,
 		.options = config_options(config, "analyzers", "link_health")};
 	*ret = (struct links_answer){
+		.incidents = ret->incidents,
 		.source = range_source(&read->read),
 		.step_s = (double)read->plan.step_ns / (double)NS_PER_S,
 		.coverage_ratio = range_coverage(&read->plan, &read->read),
-		.limits = {errors_per_s},
+		.limits = {limits->warn},
 		.ports_known = links_known_of(read),
 	};
 	links_judge_all(ret, doc, read, &judge);

@@ -16,6 +16,7 @@
 
 struct arena;
 struct config;
+struct limit_pair;
 struct page;
 
 enum link_state { LINK_UNKNOWN, LINK_DOWN, LINK_UP, LINK_STATES };
@@ -90,9 +91,10 @@ int links_read(struct client *client, const char *device, struct arena *a, struc
 void links_read_done(struct links_read *read); /* also for rw_cleanup() */
 
 /* links_answer_make - judges the ports: fills @ret but for its trees, and adds figures, missing
- * data and the problems of ports to the frame @doc. */
+ * data and the problems of ports to the frame @doc. @ret->incidents is there: a port is as bad as
+ * they are. */
 void links_answer_make(struct links_answer *ret, json_t *doc, const struct links_read *read,
-	const struct config *config, double errors_per_s);
+	const struct config *config, const struct limit_pair *limits);
 /* links_answer_change - adds a change to the list. */
 void links_answer_change(
 	struct links_answer *answer, struct arena *a, const struct link_change *change);

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -11,6 +10,7 @@
 #include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/report_frame.h"
+#include "agent/answers/incident/report_incidents.h"
 
 enum { PORTS_SHOWN = 25, SERIES_SHOWN = 6 };
 
@@ -141,7 +141,7 @@ static void pause_share_text(struct str *out, const struct pause_share *share)
 }
 
 /* One problem for each device: its worst port, and how many others are over the limit. */
-static void pause_problem_of(json_t *doc, const struct pause_range *range,
+static void pause_problem_of(json_t *doc, const json_t *incidents, const struct pause_range *range,
 	const struct pause_entry *entries, size_t n, const char *device,
 	const struct limit_pair *limits)
 {
@@ -166,37 +166,27 @@ static void pause_problem_of(json_t *doc, const struct pause_range *range,
 	if (n_over > 1)
 		str_addf(&more, "; %zu more of its queues over %.3g %%", n_over - 1,
 			100 * limits->warn);
-	report_problem(doc, pause_judge(most, limits), "pause_time", device,
-		"%s:%s p%d: %s %s in the worst %s%s", device, worst->queue->port,
-		worst->queue->priority, words.s, share.s, range_step_word(&range->plan),
-		str_or(more.s, ""));
-}
-
-/* Is the device among those that an incident names? Then the incident says it. */
-static bool pause_is_explained(const json_t *incidents, const char *device)
-{
-	const json_t *incident, *role;
-	const size_t length = strlen(device);
-	size_t i, k;
-	json_array_foreach (incidents, i, incident)
-		json_array_foreach (json_object_get(incident, "roles"), k, role) {
-			const char *entity = doc_word(role, "entity");
-			if (strncmp(entity, device, length) == 0 &&
-				(entity[length] == '\0' || entity[length] == ':'))
-				return true;
-		}
-	return false;
+	const struct report_over over = {
+		.own = limits->own,
+		.state = pause_judge(most, limits),
+		.cause = "pause_time",
+		.device = device,
+	};
+	report_incidents_over(doc, incidents, &over, "%s:%s p%d: %s %s in the worst %s%s", device,
+		worst->queue->port, worst->queue->priority, words.s, share.s,
+		range_step_word(&range->plan), str_or(more.s, ""));
 }
 
 static void pause_problems(json_t *doc, const json_t *incidents, const struct pause_range *range,
 	const struct pause_entry *entries, size_t n, const struct limit_pair *limits)
 {
 	for (size_t i = 0; i < n; i++) {
-		bool first = !pause_is_explained(incidents, entries[i].queue->device);
+		bool first = true;
 		for (size_t k = 0; k < i && first; k++)
 			first = !str_eq(entries[k].queue->device, entries[i].queue->device);
 		if (first)
-			pause_problem_of(doc, range, entries, n, entries[i].queue->device, limits);
+			pause_problem_of(doc, incidents, range, entries, n,
+				entries[i].queue->device, limits);
 	}
 }
 

@@ -77,7 +77,8 @@ struct spine_group {
 	uint64_t packets, sampling;
 	struct spine_flow *flows;
 	size_t n_flows;
-	const char *incident; /* whose price .usd is */
+	const char *incident, *severity; /* of the worst incident about it; NULL: none */
+	bool usd_measured; /* .usd is the price of an incident */
 
 	/* What it is judged by. */
 	const char *member, *peer; /* persistent, else hot in the worst window; NULL */
@@ -158,11 +159,11 @@ void spine_imbalance_flows(
 /* spine_answer_make - what the sums say; it lies in @a and borrows the names of the fabric. */
 struct spine_answer *spine_answer_make(const struct spine_imbalance *imbalance,
 	const struct fabric *fabric, int64_t from_ns, int64_t to_ns, struct arena *a);
-/* spine_price - puts the prices of incidents into the answer. 0, or a negative errno with @e. */
+/* spine_price - puts incidents and their prices into the answer. 0, or a negative errno with @e. */
 int spine_price(struct client *client, struct spine_answer *answer, struct arena *a, struct err *e);
 /* spine_problems - adds problems, missing data, figures and the verdict to the frame @doc, and the
- * verdict to the answer. */
-void spine_problems(
-	const struct config *config, struct spine_answer *answer, struct arena *a, json_t *doc);
+ * verdict to the answer. @own: a user gave limits, which decide; else incidents do. */
+void spine_problems(const struct config *config, struct spine_answer *answer, bool own,
+	struct arena *a, json_t *doc);
 
 #endif

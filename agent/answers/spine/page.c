@@ -389,7 +389,7 @@ static void spine_flows(struct page *page, const struct spine_group *group)
 
 static void spine_group_cost(struct page *page, const struct spine_group *group)
 {
-	if (group->incident)
+	if (group->incident && group->usd_measured)
 		page_factf(page, "cost", "$%.2f so far, measured by incident %s", group->usd,
 			group->incident);
 	else if (!isnan(group->usd))

@@ -14,8 +14,10 @@
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/spine/answer.h"
+#include "agent/answers/status/verdict.h"
 #include "agent/client/client.h"
 #include "db/model/cause.h"
+#include "db/model/finding.h"
 
 struct spine_worst {
 	size_t over, unknown;
@@ -69,13 +71,31 @@ static void spine_add_offence(struct str *out, const struct spine_group *group, 
 		str_addf(out, ", in the worst window %s", doc_pct(ratio, sizeof(ratio), worst));
 }
 
-static void spine_problem(json_t *doc, const struct spine_group *group, enum report_state state)
+/* What lasts opens an incident: the group is as bad as the one about it, and in order without one,
+ * but for limits of the user's own. */
+static enum report_state spine_state(const struct spine_group *group, bool own, double critical)
 {
-	rw_cleanup(str_done) struct str subject = {0}, offence = {0};
+	if (own)
+		return spine_group_ratio(group) > critical ? REPORT_CRITICAL : REPORT_WARNING;
+	if (str_eq(group->severity, severity_name(SEV_CRITICAL)))
+		return REPORT_CRITICAL;
+	if (str_eq(group->severity, severity_name(SEV_WARNING)))
+		return REPORT_WARNING;
+	return REPORT_OK;
+}
+
+static void spine_problem(json_t *doc, const struct spine_group *group, bool own, double critical)
+{
+	rw_cleanup(str_done) struct str subject = {0}, offence = {0}, why = {0};
 	str_addf(&subject, "%s %s", group->device, group->group);
 	spine_add_offence(&offence, group, group->worst_ratio);
-	report_problem(doc, state, spine_cause(group->verdict), subject.s, "%s is uneven: %s (%s)",
-		subject.s, offence.s, group->verdict);
+	if (group->incident)
+		str_addf(&why, "; incident %s", group->incident);
+	else if (!own)
+		str_add(&why, "; " VERDICT_NOT_LASTING);
+	report_problem(doc, spine_state(group, own, critical), spine_cause(group->verdict),
+		subject.s, "%s is uneven: %s (%s%s)", subject.s, offence.s, group->verdict,
+		str_or(why.s, ""));
 }
 
 static void spine_no_data(json_t *doc, const struct spine_group *group)
@@ -91,13 +111,13 @@ static void spine_no_data(json_t *doc, const struct spine_group *group)
 		(unsigned long long)spine_group_windows(group));
 }
 
-static void spine_judge(const struct spine_answer *answer, json_t *doc, struct spine_worst *all)
+static void spine_judge(
+	const struct spine_answer *answer, bool own, json_t *doc, struct spine_worst *all)
 {
 	for (size_t i = 0; i < answer->n_groups; i++) {
 		const struct spine_group *group = &answer->groups[i];
 		const double ratio = spine_group_ratio(group);
 		const bool over = group->out_of_limits;
-		const bool grave = over && ratio > answer->critical_ratio;
 		all->windows += group->windows;
 		all->windows_over += group->windows_over;
 		all->window = fmax(all->window, group->worst_ratio);
@@ -107,7 +127,7 @@ static void spine_judge(const struct spine_answer *answer, json_t *doc, struct s
 		if (ratio >= 0)
 			all->ratio = fmax(all->ratio, ratio);
 		if (over) {
-			spine_problem(doc, group, grave ? REPORT_CRITICAL : REPORT_WARNING);
+			spine_problem(doc, group, own, answer->critical_ratio);
 		} else if (spine_group_lacks_data(group)) {
 			all->unknown++;
 			spine_no_data(doc, group);
@@ -152,12 +172,12 @@ static void spine_figures(
 	report_figure(doc, "usd", "cost", answer->usd_total, "USD");
 }
 
-void spine_problems(
-	const struct config *config, struct spine_answer *answer, struct arena *a, json_t *doc)
+void spine_problems(const struct config *config, struct spine_answer *answer, bool own,
+	struct arena *a, json_t *doc)
 {
 	struct spine_worst all = {.ratio = NAN, .window = NAN};
 	rw_cleanup(str_done) struct str text = {0};
-	spine_judge(answer, doc, &all);
+	spine_judge(answer, own, doc, &all);
 	spine_missing(doc, answer);
 	spine_figures(doc, answer, &all);
 	report_verdict(config, doc, answer->n_groups ? REPORT_OK : REPORT_UNKNOWN, "");
@@ -175,20 +195,42 @@ void spine_problems(
 
 /* ---- prices ------------------------------------------------------------------------------- */
 
-/* The worst incident about the group with a price; NULL when there is none. */
-static const struct incident_told *spine_incident_of(const struct incident_told *incidents,
-	size_t n, const struct spine_answer *answer, const struct spine_group *group)
+static bool spine_is_of(const char *device, const char *name, const struct spine_group *group)
+{
+	return *group->group && str_eq(device, group->device) && str_eq(name, group->group);
+}
+
+/* One of several that became uneven together. */
+static bool spine_is_among(const struct incident_told *incident, const struct spine_group *group)
+{
+	for (size_t k = 0; k < incident->n_also; k++)
+		if (spine_is_of(incident->also[k].device, incident->also[k].group, group))
+			return true;
+	return false;
+}
+
+/* The worst incident about the group, and the price of the worst that has one. */
+static void spine_take_incidents(const struct incident_told *incidents, size_t n,
+	const struct spine_answer *answer, struct spine_group *group)
 {
 	for (size_t k = 0; k < n; k++) {
 		const struct incident_told *incident = &incidents[k];
 		const bool within = incident_time_ns(incident->first, INT64_MIN) <= answer->to.ns &&
 			incident_time_ns(incident->closed, INT64_MAX) >= answer->from.ns;
-		if (within && str_eq(incident->subject.device, group->device) &&
-			str_eq(incident->subject.group, group->group) && *group->group &&
-			!isnan(incident->usd_total))
-			return incident;
+		const bool itself =
+			spine_is_of(incident->subject.device, incident->subject.group, group);
+		const bool priced = itself && !isnan(incident->usd_total) && !group->usd_measured;
+		if (!within || !(itself || spine_is_among(incident, group)))
+			continue;
+		if (priced) {
+			group->usd = incident->usd_total;
+			group->usd_measured = true;
+		}
+		if (group->incident && !priced)
+			continue;
+		group->incident = incident->id;
+		group->severity = incident->severity;
 	}
-	return NULL;
 }
 
 int spine_price(struct client *client, struct spine_answer *answer, struct arena *a, struct err *e)
@@ -201,12 +243,9 @@ int spine_price(struct client *client, struct spine_answer *answer, struct arena
 	const struct incident_told *incidents = incidents_told(stored, a, &n_incidents);
 	for (size_t i = 0; i < answer->n_groups; i++) {
 		struct spine_group *group = &answer->groups[i];
-		const struct incident_told *incident =
-			spine_incident_of(incidents, n_incidents, answer, group);
-		if (!incident)
+		spine_take_incidents(incidents, n_incidents, answer, group);
+		if (!group->usd_measured)
 			continue;
-		group->usd = incident->usd_total;
-		group->incident = incident->id;
 		total += group->usd;
 		n++;
 	}

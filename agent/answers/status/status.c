@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "config/config.h"
+#include "db/model/cause.h"
+#include "db/model/metric.h"
 #include "db/series/history.h"
 
 /* ---- rows ------------------------------------------------------------------- */
@@ -92,6 +94,7 @@ static const struct field status_answer_fields[] = {
 	TEXT(state_why, "The same in a sentence, which is that of every face."),
 	PART(money, verdict_money, "What open incidents cost."),
 	HIDDEN(judged_elsewhere),
+	HIDDEN(nothing_to_judge),
 };
 SHAPE_OF(status_answer, "status", "Who answers, how old the data is and which incidents are open.");
 #undef SHAPE
@@ -719,6 +722,32 @@ static int status_take_store(struct gathering *gathering, struct status_answer *
 	return r;
 }
 
+/* ---- is there something to judge? ------------------------------------------- */
+
+static int status_take_series(void *arg, int n, char *const *words, char *const *names)
+{
+	bool *any = arg;
+	*any = true;
+	return 1;
+}
+
+/* Did any device ever deliver a counter that a detector reads? A store that has no list of its
+ * series is not asked, and packets are judged without. */
+static bool status_nothing_to_judge(struct client *client)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	bool wanted[METRIC_COUNT] = {0}, any = false;
+	if (!client->has_data || client->config->n_captures > 0)
+		return false;
+	need_wants(wanted);
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		if (wanted[m] && metric_info(m)->kind != METRIC_STATE)
+			str_addf(&sql, "%s'%s'", str_if(sql.n > 0, ", "), metric_info(m)->name);
+	rw_cleanup(str_done) struct str all = {0};
+	str_addf(&all, "SELECT 1 FROM series WHERE metric IN (%s) LIMIT 1", str_or(sql.s, "''"));
+	return history_sql(client->history, all.s, status_take_series, &any, NULL) == 0 && !any;
+}
+
 /* As many intervals as the fastest detectors take for a window. */
 enum { WINDOW_INTERVALS = 3 };
 
@@ -736,7 +765,8 @@ void status_verdict(const struct client *client, const struct status_answer *sta
 		.alarms = status->alarms,
 		.n_alarms = status->n_alarms,
 		.window_ns = window_ns,
-		.judged_elsewhere = status->judged_elsewhere};
+		.judged_elsewhere = status->judged_elsewhere,
+		.nothing_to_judge = status->nothing_to_judge};
 	verdict_of(&in, a, ret);
 }
 
@@ -777,6 +807,7 @@ int status_read(struct client *client, struct arena *a, struct status_answer *re
 	if (!ret->judged_elsewhere)
 		ret->open_incidents = ret->n_incidents;
 	ret->data_quality = status_quality_of(client, &counts, &ret->agent, first_ns);
+	ret->nothing_to_judge = !client->config->judging && status_nothing_to_judge(client);
 	r = status_take_store(&gathering, ret, e);
 	if (r == 0)
 		status_take_verdict(client, a, ret);

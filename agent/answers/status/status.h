@@ -70,6 +70,7 @@ struct status_answer {
 	const char *state_why; /* the same sentence on every face */
 	struct verdict_money money;
 	bool judged_elsewhere;
+	bool nothing_to_judge; /* see struct verdict_in */
 };
 extern const struct shape status_answer_shape, verdict_money_shape;
 

@@ -1,6 +1,7 @@
 /* verdict - the worst of what is open, and never better than what is known. */
 #include "agent/answers/status/verdict.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +26,12 @@ static int verdict_rank(enum golden_state state)
 	return ranks[state];
 }
 
-enum golden_state verdict_incident_state(const struct open_incident *incident)
+static bool verdict_is_silenced(const struct open_incident *incident)
+{
+	return *str_or(incident->silenced, "");
+}
+
+enum golden_state verdict_severity_state(const struct open_incident *incident)
 {
 	if (incident_is_critical(incident))
 		return golden_state_of(SEV_CRITICAL);
@@ -36,12 +42,21 @@ enum golden_state verdict_incident_state(const struct open_incident *incident)
 	return golden_state_of(SEV_INFO);
 }
 
+enum golden_state verdict_incident_state(const struct open_incident *incident)
+{
+	if (verdict_is_silenced(incident))
+		return GOLDEN_OK;
+	return verdict_severity_state(incident);
+}
+
 /* ---- incidents ---------------------------------------------------------------- */
 
+/* What is part of a silenced one stands for itself. */
 static bool verdict_is_part(const struct verdict_in *in, const struct open_incident *incident)
 {
 	for (size_t i = 0; i < in->n_incidents; i++)
-		if (str_eq(in->incidents[i].id, str_or(incident->parent, "")))
+		if (str_eq(in->incidents[i].id, str_or(incident->parent, "")) &&
+			!verdict_is_silenced(&in->incidents[i]))
 			return true;
 	return false;
 }
@@ -74,7 +89,7 @@ static const struct open_incident *verdict_worst(const struct verdict_in *in)
 	for (int parts = 0; parts < 2; parts++)
 		for (size_t i = 0; i < in->n_incidents; i++) {
 			const struct open_incident *one = &in->incidents[i];
-			if (verdict_is_part(in, one) != (parts == 1))
+			if (verdict_is_silenced(one) || verdict_is_part(in, one) != (parts == 1))
 				continue;
 			const bool worse = worst &&
 				verdict_rank(verdict_incident_state(one)) >
@@ -106,25 +121,38 @@ static struct verdict_money verdict_money_of(const struct verdict_in *in)
 	return money;
 }
 
+static void verdict_say_silenced(struct str *text, size_t n)
+{
+	if (n)
+		str_addf(text, "; %zu silenced", n);
+}
+
 /* "2 incidents (1 part more) are open, $960/h, the worst: node-010 pauses ..." */
 static void verdict_say_incidents(
 	const struct verdict_in *in, const struct verdict_money *money, struct verdict_words *words)
 {
 	const struct open_incident *worst = verdict_worst(in);
 	struct str *text = &words->text;
-	size_t n_parts = 0;
+	size_t n = 0, n_parts = 0, n_silenced = 0;
 	if (in->judged_elsewhere) {
 		words->state = GOLDEN_UNKNOWN;
 		str_add(text, "incidents are in the judge's database");
 		return;
 	}
+	for (size_t i = 0; i < in->n_incidents; i++) {
+		const struct open_incident *one = &in->incidents[i];
+		if (verdict_is_silenced(one))
+			n_silenced++;
+		else if (verdict_is_part(in, one))
+			n_parts++;
+		else
+			n++;
+	}
 	if (!worst) {
 		str_add(text, "no incident is open");
+		verdict_say_silenced(text, n_silenced);
 		return;
 	}
-	for (size_t i = 0; i < in->n_incidents; i++)
-		n_parts += verdict_is_part(in, &in->incidents[i]);
-	const size_t n = in->n_incidents - n_parts;
 	words->state = verdict_incident_state(worst);
 	str_addf(text, "%zu incident%s ", n, plural(n));
 	if (n_parts)
@@ -140,6 +168,7 @@ static void verdict_say_incidents(
 	if (!*what)
 		what = str_or(worst->summary, "");
 	str_addf(text, ": %s", what);
+	verdict_say_silenced(text, n_silenced);
 }
 
 /* ---- what is known -------------------------------------------------------------- */
@@ -155,6 +184,18 @@ static void verdict_put_first_window(struct verdict_words *words, const struct v
 	words->state = GOLDEN_UNKNOWN;
 	str_done(&words->text);
 	str_add(&words->text, "nothing is judged yet: the first window of data is not complete");
+}
+
+/* Devices may answer and tell nothing that a detector reads: silence is not health. */
+static void verdict_put_nothing(struct verdict_words *words, const struct verdict_in *in)
+{
+	if (!in->nothing_to_judge || words->state != GOLDEN_OK)
+		return;
+	words->state = GOLDEN_UNKNOWN;
+	str_done(&words->text);
+	str_add(&words->text,
+		"nothing is judged: no device delivers a counter that a detector reads ('rocewatch "
+		"doctor' says what is missing)");
 }
 
 static void verdict_put_devices(struct verdict_words *words, enum golden_state state, uint64_t n,
@@ -209,9 +250,17 @@ void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *re
 	verdict_put_devices(&words, GOLDEN_UNKNOWN, quality->unknown + quality->captures_unknown,
 		"not known to be up", any);
 	verdict_put_first_window(&words, in);
+	verdict_put_nothing(&words, in);
 	verdict_put_agent(&words, in->agent);
 	verdict_put_alarms(&words, in);
 	ret->state = words.state;
 	ret->why = arena_strdup(a, str_or(words.text.s, ""));
 	str_done(&words.text);
+}
+
+void verdict_line(struct str *out, enum golden_state state, const char *why)
+{
+	for (const char *word = golden_state_name(state); *word; word++)
+		str_addf(out, "%c", toupper((unsigned char)*word));
+	str_addf(out, " - %s", str_or(why, ""));
 }

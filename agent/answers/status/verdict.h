@@ -6,6 +6,9 @@
  * state is that of the worst open incident, and never better than what is known of the devices. No
  * face compares a limit again to call the fabric better or worse: it shows what it measured, and
  * says when no incident is about it.
+ *
+ * A silence says that somebody knows, and wants to hear of anything else: a silenced incident gives
+ * no state to any face, and each says that it is there.
  */
 #ifndef RW_ANSWERS_VERDICT_H
 #define RW_ANSWERS_VERDICT_H
@@ -21,6 +24,7 @@ struct arena;
 struct open_incident;
 struct status_quality;
 struct store_alarm;
+struct str;
 
 /* An incident that another open one explains is counted with its parent. NAN where no incident has
  * a price. */
@@ -29,7 +33,7 @@ struct verdict_money {
 };
 
 struct verdict_in {
-	const struct open_incident *incidents; /* in any order */
+	const struct open_incident *incidents; /* in any order; those that are silenced, too */
 	size_t n_incidents;
 	const struct status_quality *quality;
 	const struct agent_state *agent;
@@ -37,6 +41,7 @@ struct verdict_in {
 	size_t n_alarms;
 	int64_t window_ns; /* of the fastest detectors; 0: the data is in other databases */
 	bool judged_elsewhere; /* incidents are in another database */
+	bool nothing_to_judge; /* no device delivers a counter that a detector reads */
 };
 
 struct verdict {
@@ -49,8 +54,13 @@ struct verdict {
 void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *ret);
 
 /* verdict_incident_state - the state that an open incident gives to whatever shows it: an
- * information is in order. */
+ * information is in order, and what is silenced gives none. verdict_severity_state - the same,
+ * silenced or not. */
 enum golden_state verdict_incident_state(const struct open_incident *incident);
+enum golden_state verdict_severity_state(const struct open_incident *incident);
+
+/* verdict_line - "CRITICAL - the sentence". */
+void verdict_line(struct str *out, enum golden_state state, const char *why);
 
 /* What a face adds to a measured value that is over its limit while the verdict is in order. */
 #define VERDICT_NOT_LASTING "over its limit, and no incident is about it"

@@ -174,6 +174,8 @@ static void watch_apply_signal(struct arena *a, enum golden of, struct watch_ans
 		signal->state = state;
 	signal->incident = incident->id;
 	signal->why = incident->headline;
+	if (watch_has(incident->silenced))
+		signal->why = arena_printf(a, "silenced: %s", str_or(incident->headline, ""));
 	watch_take_subject(a, signal, incident);
 }
 

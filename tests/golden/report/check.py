@@ -54,7 +54,7 @@ def forms(case, update):
     """All that the text says, markdown and html say too."""
     incident = json.loads(case.ask("incident", "list", "--format", "json"))["incidents"][0]
     asks = {"spine-imbalance": ["report", "spine-imbalance"], "incident": ["incident", "show", incident["id"], "--full"]}
-    story = {"spine-imbalance": ["CRITICAL", "ACTION", "Ethernet49", "spine1", "is hot in 100", "uniform hash", "10.1.0.1", "49153", "0x001a2f",
+    story = {"spine-imbalance": ["WARNING", "ACTION", "Ethernet49", "spine1", "is hot in 100", "uniform hash", "10.1.0.1", "49153", "0x001a2f",
                                  "rocewatch ecmp collisions", "max/mean-1 over time", "nothing to compare with", "packets of 1 of 2"],
              "incident": [incident["id"], incident["headline"], incident["summary"], "risk:", "read only", "not proved", "ruled out", "EVIDENCE",
                           "WHAT HAPPENED", "onset", "runbook", "GPUs wait", "confidence", "culprit"]}
@@ -91,7 +91,7 @@ def cron(case, folder):
     check(case.report(*even, "--only-problems", "--check") == "", "not even the line of the check")
     check("NEW" in case.report(*begun, "--only-changes"), "a problem that came is a change, and is called new")
     check(case.report(*still, "--only-changes") == "", "the same problem as before is no change")
-    check(case.report(*still, "--only-changes", "--check", code=2) == "", "and the exit code is that of the check all the same")
+    check(case.report(*still, "--only-changes", "--check", code=1) == "", "and the exit code is that of the check all the same")
     check("gone" in case.report(20, 25, "--only-changes"), "a problem that went is a change")
     # what is not there is no change for the better: a range behind all data
     check("UNKNOWN" in case.ask("report", "spine-imbalance", "--since", "1970-01-02T00:00:00Z", "--until", "1970-01-02T01:00:00Z", "--only-problems"), "missing data is printed")
@@ -105,8 +105,8 @@ def cron(case, folder):
     check(yesterday["state"] is None and all(f["value"] is None for f in yesterday["figures"]), "no data of yesterday is null, not 0")
     check("compare" not in json.loads(case.report(*begun, "--no-compare", "--format", "json")), "--no-compare")
     out = os.path.join(folder, "report.html")
-    line = case.report(*begun, "--check", "--out", out, "--format", "html", code=2)
-    check(line.startswith("ECMP CRITICAL - ") and line.count("\n") == 1, "only the line on stdout: " + line)
+    line = case.report(*begun, "--check", "--out", out, "--format", "html", code=1)
+    check(line.startswith("ECMP WARNING - ") and line.count("\n") == 1, "only the line on stdout: " + line)
     with open(out) as f:
         page = f.read()
     check(page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n"), "the file is whole")

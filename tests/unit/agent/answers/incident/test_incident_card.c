@@ -100,10 +100,11 @@ static void check_size(const char *text, size_t most)
 static void card_storm(void **state)
 {
 	json_t *o = card_of(storm);
-	rw_cleanup(freep) char *text = card_text(o, 16);
-	check_size(text, 16);
+	rw_cleanup(freep) char *text = card_text(o, 20);
+	check_size(text, 20);
 	assert_null(strstr(text, "..."));
 	const char *const holds[] = {
+		"show more",
 		"CRITICAL pfc_storm tdd53op4 open 11m $960/h ($64 so far) conf high\n",
 		"Spread: 1 other switch and 1 host wait. Job train: stopped. Not: incast,\n"
 		"deadlock.\n",
@@ -142,8 +143,16 @@ static void card_long(void **state)
 	json_decref(o);
 }
 
-/* Each terminal is filled, and what to do is whole in the smallest: a step of four lines, too. Into
- * a pipe nothing is cut. */
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		n++;
+	return n;
+}
+
+/* Each terminal is filled to its last line, and what to do is whole in the smallest: each command,
+ * and a step of four lines, too. Into a pipe nothing is cut. */
 static void card_heights(void **state)
 {
 	static const char step[] =
@@ -170,6 +179,8 @@ static void card_heights(void **state)
 			str_addf(&words, "%s ", at);
 		if (!strstr(words.s, step) || !strstr(text, "grep -i -E 'out_of_buffer|discard"))
 			fail_msg("what to do is cut at %zu lines:\n%s", height, text);
+		if (height == 24 && (count_lines(text) != 24 || !strstr(text, "show more")))
+			fail_msg("%zu of 24 lines:\n%s", count_lines(text), text);
 		const bool whole = strstr(text, "...") == NULL;
 		if ((whole && height == 24) || (!whole && (height == 0 || height == 60)))
 			fail_msg("%zu lines:\n%s", height, text);

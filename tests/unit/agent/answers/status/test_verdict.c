@@ -26,6 +26,11 @@
 		.id = "part", .severity = "warning", .headline = "s1 waits", .usd_per_hour = 80,   \
 		.usd_total = 8, .parent = "storm"                                                  \
 	}
+#define SILENT                                                                                     \
+	{                                                                                          \
+		.id = "storm", .severity = "critical", .headline = "n1 pauses",                    \
+		.usd_per_hour = 90, .usd_total = 9, .silenced = "by ann until noon: fans"          \
+	}
 #define LATE                                                                                       \
 	{                                                                                          \
 		.id = "late", .severity = "warning", .headline = "Kmin too high",                  \
@@ -44,7 +49,7 @@ static const struct row {
 	struct open_incident incidents[INCIDENTS_MAX]; /* up to the one without an id */
 	struct status_quality quality;
 	struct agent_state agent;
-	bool elsewhere, alarm;
+	bool elsewhere, alarm, nothing;
 	int64_t seconds; /* of data; 0: as long as it takes */
 	enum golden_state want;
 	const char *says;
@@ -64,6 +69,17 @@ static const struct row {
 		.says = "1 incident is open, $80/h: s1 waits", .usd_per_hour = 80},
 	{"severity of the past unknown", {{.id = "old", .headline = "x", .usd_per_hour = NAN}},
 		.want = GOLDEN_WARNING, .says = "1 incident is open: x", .usd_per_hour = NAN},
+	{"silenced", {SILENT}, .want = GOLDEN_OK, .says = "no incident is open; 1 silenced",
+		.usd_per_hour = 90},
+	{"silenced, beside a warning", {SILENT, LATE}, .want = GOLDEN_WARNING,
+		.says = "1 incident is open, $90/h: Kmin too high; 1 silenced", .usd_per_hour = 90},
+	{"a part of what is silenced", {SILENT, PART_OF_STORM}, .want = GOLDEN_WARNING,
+		.says = "1 incident is open, $170/h: s1 waits; 1 silenced", .usd_per_hour = 170},
+	{"nothing is delivered that a detector reads", .nothing = true, .want = GOLDEN_UNKNOWN,
+		.says = "nothing is judged: no device delivers a counter that a detector reads",
+		.usd_per_hour = NAN},
+	{"nothing to judge, beside a storm", {STORM}, .nothing = true, .want = GOLDEN_CRITICAL,
+		.says = "1 incident is open, $90/h: n1 pauses", .usd_per_hour = 90},
 	{"a device is down", .quality = {.down = 1}, .want = GOLDEN_WARNING,
 		.says = "1 device or capture down; no incident is open", .usd_per_hour = NAN},
 	{"down, beside an information", {DRIFT}, .quality = {.down = 2}, .want = GOLDEN_WARNING,
@@ -118,7 +134,8 @@ static void judge(const struct row *row, const struct open_incident *incidents)
 		.window_ns = 20 * NS_PER_S,
 		.alarms = &one_alarm,
 		.n_alarms = row->alarm,
-		.judged_elsewhere = row->elsewhere};
+		.judged_elsewhere = row->elsewhere,
+		.nothing_to_judge = row->nothing};
 	verdict_of(&in, a, &verdict);
 	const bool begins = strncmp(verdict.why, row->says, strlen(row->says)) == 0;
 	if (verdict.state != row->want || !begins)
