@@ -13,6 +13,218 @@
 #include "config/address.h"
 #include "config/option.h"
 
+/* ---- config_agents - which agent asks which device. What one of them sees: config_discover.c. */
+
+/* Names that mean something else in the data. */
+static const char *const agent_names_taken[] = {"canary", "judge"};
+
+static void agents_own(struct build *build, const struct config_agent *tree)
+{
+	struct fabric *fabric = build->c->fabric;
+	for (size_t k = 0; k < tree->devices.n; k++) {
+		size_t fits = 0;
+		for (size_t i = 0; i < fabric->n_devices; i++) {
+			struct fabric_device *device = fabric->devices[i];
+			if (!str_glob(tree->devices.v[k], device->name))
+				continue;
+			fits++;
+			if (device->agent && strcmp(device->agent, tree->name) != 0)
+				build_error(build, build_at(tree->node, "devices"),
+					"device '%s' belongs to agent '%s' already; a device that "
+					"two agents ask is polled and stored twice",
+					device->name, device->agent);
+			device->agent = tree->name;
+		}
+		if (fits == 0)
+			build_warn(build, build_at(tree->node, "devices"),
+				"agent '%s': no device has a name like '%s'", tree->name,
+				tree->devices.v[k]);
+	}
+}
+
+/* Devices that nobody asks are found here and not by their silence. */
+static void agents_find_orphans(struct build *build)
+{
+	const struct fabric *fabric = build->c->fabric;
+	rw_cleanup(str_done) struct str names = {0};
+	size_t n = 0;
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		if (fabric->devices[i]->agent)
+			continue;
+		if (n++ < 8)
+			str_addf(&names, "%s%s", str_if(names.n, ", "), fabric->devices[i]->name);
+	}
+	if (n > 0)
+		build_warn(build, build_at(build->root, "agents"),
+			"no agent asks %zu of %zu devices: %s%s; they stay unknown", n,
+			fabric->n_devices, names.s, str_if(n > 8, ", ..."));
+}
+
+static void build_judge(struct build *build)
+{
+	struct config *c = build->c;
+	const struct config_judge *judge = c->judge = c->tree->judge;
+	if (!judge)
+		return;
+	if (c->fabric->discover && c->tree->discover)
+		build_warn(build, judge->node,
+			"judge: it sees no LLDP, and the links are to be discovered: declare them "
+			"(rocewatch topology discover prints them), or no pause tree has an edge");
+	if (c->tree->n_agents == 0)
+		build_error(build, judge->node,
+			"judge: expected 'agents:' too, so that it knows for whom to wait");
+}
+
+void build_agents(struct build *build)
+{
+	struct config *c = build->c;
+	struct smap *seen = smap_new();
+	c->agents = arena_array(c->arena, const char *, c->tree->n_agents + 1);
+	for (size_t i = 0; i < c->tree->n_agents; i++) {
+		const struct config_agent *tree = &c->tree->agents[i];
+		if (!tree->name ||
+			build_already_given(build, seen, tree->node, "agent", tree->name))
+			continue;
+		for (size_t k = 0; k < rw_countof(agent_names_taken); k++)
+			if (str_eq(tree->name, agent_names_taken[k]))
+				build_error(build, build_at(tree->node, "name"),
+					"'%s' is no name for an agent; expected another one, such "
+					"as pod1",
+					tree->name);
+		c->agents[c->n_agents++] = tree->name;
+		agents_own(build, tree);
+	}
+	smap_free(seen);
+	if (c->n_agents > 0)
+		agents_find_orphans(build);
+	build_judge(build);
+	if (c->n_agents > 0 && c->ship.agent)
+		build_error(build, build_at(build->root, "store"),
+			"store.ship.agent would give all agents of this file one name; leave it "
+			"out: each ships under its own name of 'agents:'");
+}
+
+/* ---- config_alerts - who receives what: the receivers of alerts, and the sinks of 'store.ship'.
+ */
+
+enum { RECEIVERS_MAX = 32 }; /* each has a thread */
+
+/* The file as printed shows the values in force. */
+static void alerts_inherit(const struct config_alerts *alerts, struct config_receiver *receiver)
+{
+	if (receiver->min_severity < 0)
+		receiver->min_severity = alerts->min_severity;
+	if (!receiver->resend_ns)
+		receiver->resend_ns = alerts->resend_ns;
+	if (!receiver->name)
+		receiver->name = receiver->kind->name;
+}
+
+static void alerts_check_login(struct build *build, const struct config_receiver *receiver)
+{
+	const bool password = receiver->password.from != SECRET_NONE;
+	const struct yaml_node *at = build_at(receiver->node, "username");
+	if (receiver->username && !password)
+		build_error(build, at,
+			"username has no password; add 'password_file: PATH' (or password_env, "
+			"password_credential)");
+	if (password && !receiver->username)
+		build_error(
+			build, receiver->node, "a password without a user; add 'username: NAME'");
+	if (receiver->username && receiver->token.from != SECRET_NONE)
+		build_error(build, at, "username: a token is given as well; keep one of them");
+}
+
+void config_check_program(struct build *build, const struct yaml_node *section, const char *key,
+	const struct config_texts *argv)
+{
+	if (argv->n && argv->v[0][0] != '/')
+		build_error(build, build_entry_at(section, key, argv->v[0]),
+			"%s: '%.64s' is not a whole path; expected one such as /usr/sbin/sendmail",
+			key, argv->v[0]);
+}
+
+static void alerts_receiver(struct build *build, struct config_receiver *receiver)
+{
+	const struct yaml_node *node = receiver->node;
+	build_secret(build, node, "password", &receiver->password);
+	build_secret(build, node, "token", &receiver->token);
+	build_secret(build, node, "secret", &receiver->secret);
+	build_tls(
+		build, receiver->tls_node, receiver->tls_ca, receiver->tls_cert, receiver->tls_key);
+	alerts_check_login(build, receiver);
+	if (receiver->kind->complete)
+		receiver->kind->complete(build, receiver);
+	alerts_inherit(build->c->tree->alerts, receiver);
+}
+
+void build_alerts(struct build *build)
+{
+	struct config *c = build->c;
+	const struct config_alerts *alerts = c->tree->alerts;
+	if (!alerts)
+		return;
+	if (alerts->n_receivers > RECEIVERS_MAX) {
+		build_error(build, alerts->node, "alerts: %zu receivers; expected at most %d",
+			alerts->n_receivers, RECEIVERS_MAX);
+		return;
+	}
+	struct smap *seen = smap_new();
+	for (size_t i = 0; i < alerts->n_receivers; i++) {
+		struct config_receiver *receiver = &alerts->receivers[i];
+		alerts_receiver(build, receiver);
+		build_already_given(build, seen, receiver->node, "alert receiver", receiver->name);
+	}
+	smap_free(seen);
+	c->alerts = *alerts;
+}
+
+/* ---- sinks --------------------------------------------------------------- */
+
+const char *sink_kind_name(enum sink_kind kind)
+{
+	static const char *const names[SINK_KINDS] = {
+		[SINK_CLICKHOUSE] = "clickhouse",
+		[SINK_REMOTE_WRITE] = "remote_write",
+	};
+	return names[kind];
+}
+
+static void ship_sink(struct build *build, struct config_sink *sink)
+{
+	if (!sink->name)
+		sink->name = sink_kind_name(sink->kind);
+	build_secret(build, sink->node, "password", &sink->password);
+	if (sink->password.from != SECRET_NONE && !sink->username)
+		build_error(build, sink->node, "a password without a user; add 'username: NAME'");
+	build_tls(build, sink->tls_node, sink->tls_ca, sink->tls_cert, sink->tls_key);
+}
+
+void build_ship(struct build *build)
+{
+	struct config *c = build->c;
+	struct config_ship *ship = c->tree->store->ship;
+	size_t n = 0;
+	if (!ship)
+		return;
+	for (size_t kind = 0; kind < SINK_KINDS; kind++)
+		n += ship->of_kind[kind].n;
+	if (n == 0)
+		build_error(build, ship->node, "ship: expected clickhouse or remote_write");
+	ship->sinks = arena_array(c->arena, struct config_sink, n + 1);
+	struct smap *seen = smap_new();
+	for (size_t kind = 0; kind < SINK_KINDS; kind++)
+		for (size_t i = 0; i < ship->of_kind[kind].n; i++) {
+			struct config_sink *sink = &ship->of_kind[kind].v[i];
+			sink->kind = (enum sink_kind)kind;
+			ship_sink(build, sink);
+			build_already_given(build, seen, sink->node, "ship", sink->name);
+			ship->sinks[ship->n_sinks++] = *sink;
+		}
+	smap_free(seen);
+	c->ship = *ship;
+}
+
 enum { PORT_SNMP = 161, PORT_GNMI = 9339 }; /* as registered with IANA */
 
 /* ---- devices ------------------------------------------------------------- */

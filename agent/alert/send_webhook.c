@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "base/str.h"
 #include "config/receiver_rows.h"
 

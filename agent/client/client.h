@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include "agent/document/format.h"
 #include "base/err.h"
 #include "db/store/store_state.h"
@@ -158,5 +157,23 @@ int config_recall(struct config **config, struct history *history, int64_t at_ns
  * @fn returned, or why the database cannot be written (-EBUSY: somebody else writes it now). */
 typedef int direct_fn(const struct client *client, struct store *store, void *arg, struct err *e);
 int direct_write(const struct client *client, direct_fn *fn, void *arg, struct err *e);
+
+/* known_names - is there such a device, port or job? A name that matches nothing is a typing
+ * error, and an empty answer would look like good news. What is known: the configuration, and every
+ * name that the database has samples of.
+ *
+ * Each takes a glob (NULL matches all) and returns 0, or -EINVAL with @e: what was asked for,
+ * and the nearest name. Callers have read something of the history before, so that its names are
+ * there. */
+
+int known_device(struct client *client, const char *glob, struct err *e);
+
+/* known_stored_device - the same for a caller that has not read the names of the history yet. */
+int known_stored_device(struct client *client, const char *glob, struct err *e);
+
+/* known_port - of a device that matches @device; by name or alias. */
+int known_port(struct client *client, const char *device, const char *glob, struct err *e);
+
+int known_job(struct client *client, const char *glob, struct err *e);
 
 #endif

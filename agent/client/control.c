@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "agent/document/json_outside.h"
+#include "agent/document/json_value.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/loop.h"

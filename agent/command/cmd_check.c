@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "agent/document/json_print.h"
+#include "agent/document/json_value.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/check/check_source.h"

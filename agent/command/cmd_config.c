@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "agent/document/json_print.h"
+#include "agent/document/json_value.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/import/import_sonic.h"

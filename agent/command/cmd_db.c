@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "config/config.h"
-#include "db/clickhouse/ch_schema.h"
+#include "db/clickhouse/ch_rows.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"

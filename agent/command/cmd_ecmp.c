@@ -1,19 +1,139 @@
-/* cmd_ecmp - "rocewatch ecmp": how even the ECMP groups are, and which flows share the hot member.
- */
-#include "agent/command/command.h"
-
+/* cmd_ecmp - commands that print one answer: "rocewatch ecmp": how even the ECMP groups are, and
+ * which flows share the hot member; "pause [tree|ports]": who pauses whom; "steps": the training
+ * rhythm of each job. */
 #include <errno.h>
 #include <stdio.h>
 
+#include "agent/command/command.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/answers/served/ecmp_document.h"
 #include "config/config.h"
+#include "agent/answers/pause/pause_views.h"
+#include "base/arena.h"
+#include "agent/answers/steps/steps_document.h"
 
-#define DEFAULT_SPAN_NS (15 * 60 * NS_PER_S)
+static int answer_failed(int rc, const struct err *e)
+{
+	err_print(stderr, e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
 
-static const struct command_option options[] = {
+/* ---- pause ------------------------------------------------------------------ */
+
+static const struct command_option pause_options[] = {
+	{"priority", 0, "N", "only this priority"},
+	{"incident", 0, "ID", "the window of this incident, and its priority"},
+	{"device", 0, "GLOB", "only of these devices"},
+	{"port", 0, "GLOB", "only these"},
+	{"all", 0, NULL, "also those without pause"},
+	{NULL, 0, NULL, NULL},
+};
+
+static int cmd_pause_tree(struct command_args *args)
+{
+	return command_served(args, "pause/tree", NULL, NULL, &pause_tree_view);
+}
+
+static int cmd_pause_ports(struct command_args *args)
+{
+	return command_served(args, "pause/ports", NULL, NULL, &pause_ports_view);
+}
+
+static const struct subcommand pause_subs[] = {
+	{.name = "tree",
+		.summary = "where pressure begins, and who waits because of it",
+		.help = "It begins at a host that pauses its port, or at a queue that is full.",
+		.options = "priority incident",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"pause tree", "draws the tree of the last minute"},
+			{"pause tree --incident 72drcj3l", "draws it for an incident's window"}},
+		.run = cmd_pause_tree},
+	{.name = "ports",
+		.summary = "pause time per port and priority, in both directions",
+		.help = "Pause time that the switch measures is shown as it is. Where only PFC "
+			"frames are counted, the time is a bound: from 0 to the longest these "
+			"frames can last.",
+		.options = "priority incident device port all",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"pause ports --device 'leaf*'", "lists paused ports of the leaves"},
+			{"pause ports --priority 3 --all --format csv",
+				"writes all ports of priority 3 as csv"}},
+		.run = cmd_pause_ports},
+	{0},
+};
+
+const struct command command_pause = {
+	.name = "pause",
+	.summary = "who pauses whom: the tree with its origin, time per port",
+	.help = "The default time range is the last minute.",
+	.options = pause_options,
+	.usage_exit = EXIT_USAGE,
+	.subs = pause_subs,
+	.otherwise = "tree",
+};
+
+/* ---- steps ------------------------------------------------------------------ */
+
+#define STEPS_SPAN_NS (3600 * NS_PER_S)
+
+static const struct command_option steps_options[] = {
+	{"job", 0, "GLOB", "only these jobs"},
+	{NULL, 0, NULL, NULL},
+};
+
+extern const struct command command_steps;
+
+static int cmd_steps_run(struct command_args *args)
+{
+	struct err e = {0};
+	struct client client;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct steps_answer steps;
+	int rc = command_open(&client, args->g, STEPS_SPAN_NS, &e);
+	if (rc < 0)
+		return answer_failed(rc, &e);
+	rc = steps_read(&client, command_opt(&command_steps, args, "job"), a, &steps, &e);
+	client_done(&client);
+	if (rc < 0)
+		return answer_failed(rc, &e);
+	json_t *doc = shape_json(&steps_answer_shape, &steps);
+	rc = answer_print(stdout, doc, &steps, &steps_view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	if (rc < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
+}
+
+const struct command command_steps = {
+	.name = "steps",
+	.summary = "training rhythm of each job: throughput, changes, step time",
+	.help = "Every step of a synchronous job moves the same bytes, so a rate that falls by the "
+		"share x means that x of the wall time is lost and steps take "
+		"1/(1 - x) times as long. Each level of throughput is shown from change to change; "
+		"idle time (checkpoints, starts) is left out. The length of a step is visible only "
+		"with two samples in it; with jobs[].step configured, levels are shown as step "
+		"times too. The default time range is the last hour.",
+	.options = steps_options,
+	.takes = TAKES_DB | TAKES_RANGE,
+	.formats = WRITES_ALL,
+	.examples = {{"steps", "shows the rhythm of all jobs in the last hour"},
+		{"steps --job train --since 24h", "shows one job over a day"}},
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_steps_run,
+};
+
+/* ---- ecmp ------------------------------------------------------------------- */
+
+#define ECMP_SPAN_NS (15 * 60 * NS_PER_S)
+
+static const struct command_option ecmp_options[] = {
 	{"device", 0, "GLOB", "only groups of these devices"},
 	{"group", 0, "ID",
 		"only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
@@ -22,14 +142,6 @@ static const struct command_option options[] = {
 
 extern const struct command command_ecmp;
 
-static int cmd_ecmp_failed(int rc, const struct err *e)
-{
-	err_print(stderr, e);
-	if (rc == -EINVAL)
-		return EXIT_USAGE;
-	return EXIT_FAILED;
-}
-
 static int cmd_ecmp_show(struct client *client, const struct command_args *args,
 	const struct ecmp_form *form, const struct report_ask *ask)
 {
@@ -37,7 +149,7 @@ static int cmd_ecmp_show(struct client *client, const struct command_args *args,
 	rw_cleanup(report_result_done) struct report_result result = {0};
 	int rc = ecmp_answer(client, form, ask, &result, &e);
 	if (rc < 0)
-		return cmd_ecmp_failed(rc, &e);
+		return answer_failed(rc, &e);
 	rc = answer_print(stdout, result.doc, result.answer, form->view, args->g->format,
 		!args->g->no_header, args->g->color == COLOR_ALWAYS);
 	if (rc < 0)
@@ -56,16 +168,16 @@ static int cmd_ecmp_run(struct command_args *args)
 		device = args->argv[1]; /* "ecmp collisions leaf1" */
 	struct err e = {0};
 	struct client client;
-	const int rc = command_open(&client, args->g, DEFAULT_SPAN_NS, &e);
+	const int rc = command_open(&client, args->g, ECMP_SPAN_NS, &e);
 	if (rc < 0)
-		return cmd_ecmp_failed(rc, &e);
+		return answer_failed(rc, &e);
 	const struct report_ask ask = {.device = device, .group = command_opt(c, args, "group")};
 	const int code = cmd_ecmp_show(&client, args, form, &ask);
 	client_done(&client);
 	return code;
 }
 
-static const struct subcommand subcommands[] = {
+static const struct subcommand ecmp_subs[] = {
 	{.name = "groups",
 		.args = "[DEVICE]",
 		.summary = "imbalance of each ECMP group compared with hash chance",
@@ -107,8 +219,8 @@ const struct command command_ecmp = {
 	.name = "ecmp",
 	.summary = "load over equal paths: groups, matrix, colliding flows",
 	.help = "The default time range is the last 15 minutes.",
-	.options = options,
+	.options = ecmp_options,
 	.usage_exit = EXIT_USAGE,
-	.subs = subcommands,
+	.subs = ecmp_subs,
 	.otherwise = "groups",
 };

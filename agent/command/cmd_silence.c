@@ -7,7 +7,6 @@
 
 #include "agent/answers/alerts/alert_views.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/incident/silence.h"
 #include "base/cleanup.h"
 #include "base/clock.h"

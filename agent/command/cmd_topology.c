@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "agent/answers/topology/topology_document.h"
-#include "agent/document/json_print.h"
 #include "agent/jobs/slurm.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

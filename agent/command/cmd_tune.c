@@ -9,7 +9,6 @@
 
 #include "agent/tuning/tune_view.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/command/command.h"
 #include "agent/document/json_value.h"
 #include "agent/tuning/tune_documents.h"

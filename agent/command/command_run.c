@@ -11,7 +11,7 @@
 
 #include "agent/answers/common/served.h"
 #include "agent/command/command.h"
-#include "agent/document/json_print.h"
+#include "agent/document/json_value.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"

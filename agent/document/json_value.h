@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stddef.h>
 
 struct str;
 
@@ -23,5 +25,27 @@ double doc_number(const json_t *object, const char *key);
 
 /* str_add_json - a text, number or boolean without quotes; null and trees add nothing. */
 void str_add_json(struct str *out, const json_t *value);
+
+/* json_print - a document as JSON text on a stream that may be a terminal. */
+
+/*
+ * json_print - as json_dumpf(), with the same @flags. Characters that a terminal would act on, or
+ * that hide and reorder text (DEL, C1, bidirectional overrides: text_is_clean()), are written as
+ * \uXXXX: the document says the same, and shows it. 0, or -1 where it could not be written.
+ */
+int json_print(FILE *out, const json_t *value, size_t flags);
+
+/* json_outside - a JSON document that somebody else may have written: a stored record, a request, a
+ * reply. */
+
+/* json_clean - all strings in @value become one line that may be printed (base/text_clean.h);
+ * members whose name is not such a line are dropped. What stands in a member "render" or "undo" is
+ * the configuration of a switch: it keeps its lines, each of which may be printed. In place. NULL
+ * is fine. */
+void json_clean(json_t *value);
+
+/* json_outside - @n bytes at @text as a document, cleaned; a new reference. NULL, with @why filled
+ * (may be NULL), where this is no JSON. @flags are those of json_loadb(). */
+json_t *json_outside(const char *text, size_t n, size_t flags, json_error_t *why);
 
 #endif

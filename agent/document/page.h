@@ -26,7 +26,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
 #include "agent/document/column.h"
 #include "agent/document/format.h"
 

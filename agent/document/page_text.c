@@ -1,4 +1,5 @@
 /* page_text - a page as plain text of a given width. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,22 @@
 #include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
+#include "agent/document/page.h"
+
+/* ---- page_print - a page in the format that was asked for. */
+
+int page_print(FILE *out, const struct page *page, const struct page_style *style)
+{
+	if (style->format == FORMAT_HTML)
+		page_write_html(out, page);
+	else if (style->format == FORMAT_MD)
+		page_write_md(out, page);
+	else
+		page_write_text(out, page, style);
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return -EIO;
+}
 
 enum { LABEL = 13, WIDTH_USUAL = 100, CELL_LEAST = 12, BAR = 30 };
 

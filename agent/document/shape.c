@@ -9,6 +9,323 @@
 #include "base/str.h"
 #include "agent/document/column.h"
 #include "agent/document/json_value.h"
+#include "base/arena.h"
+
+/* ---- shape_read - documents to structs, by the table of their members. */
+
+static const char *read_text(const struct field *field, const json_t *value, struct arena *a)
+{
+	const char *text = json_string_value(value);
+	if (text)
+		return arena_strdup(a, text);
+	if (field->known)
+		return "";
+	return NULL;
+}
+
+static double read_number(const json_t *value)
+{
+	if (json_is_number(value))
+		return json_number_value(value);
+	return NAN;
+}
+
+static uint64_t read_count(const struct field *field, const json_t *value)
+{
+	if (json_is_integer(value) && json_integer_value(value) >= 0)
+		return (uint64_t)json_integer_value(value);
+	return field->unknown ? COUNT_UNKNOWN : 0;
+}
+
+static enum maybe read_maybe(const json_t *value)
+{
+	if (json_is_boolean(value))
+		return maybe_of(json_is_true(value));
+	return MAYBE_UNKNOWN;
+}
+
+static wall_t read_time(const json_t *value)
+{
+	wall_t time;
+	const char *text = json_string_value(value);
+	if (text && wall_parse(text, (wall_t){0}, &time) == 0)
+		return time;
+	return TIME_UNKNOWN;
+}
+
+static int64_t read_time_ns(const json_t *value)
+{
+	const wall_t time = read_time(value);
+	if (time.ns == TIME_UNKNOWN.ns)
+		return 0;
+	return time.ns;
+}
+
+static unsigned read_word(const struct field *field, const json_t *value)
+{
+	const char *word = json_string_value(value);
+	for (unsigned i = 0; word && i < field->n_words; i++)
+		if (str_eq(field->words[i], word))
+			return i;
+	return field->n_words;
+}
+
+#define PRIORITY_MOST 7 /* IEEE 802.1Q; others index arrays with it */
+
+static int read_priority(const json_t *value)
+{
+	const json_int_t number = json_integer_value(value);
+	if (json_is_integer(value) && number >= 0 && number <= PRIORITY_MOST)
+		return (int)number;
+	return -1;
+}
+
+static uint64_t read_hex(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	if (text)
+		return strtoull(text, NULL, 16);
+	return 0;
+}
+
+static void read_letters(const struct field *field, const json_t *value, char *ret)
+{
+	memset(ret, 0, field->size);
+	snprintf(ret, field->size, "%s", str_or(json_string_value(value), ""));
+}
+
+static size_t read_one(const struct field *field, const json_t *one, struct arena *a, void *ret)
+{
+	const size_t is = json_is_string(one);
+	switch (field->kind) {
+	case FIELD_TEXTS:
+		if (is)
+			*(const char **)ret = arena_strdup(a, json_string_value(one));
+		return is;
+	case FIELD_TIMES: *(wall_t *)ret = read_time(one); return 1;
+	case FIELD_NUMBERS: *(double *)ret = read_number(one); return 1;
+	default: shape_read(field->shape, one, a, ret); return 1;
+	}
+}
+
+static void read_list(const struct field *field, const json_t *list, struct arena *a, char *ret)
+{
+	const json_t *one;
+	const size_t size = field->kind == FIELD_ROWS ? field->shape->size : sizeof(double);
+	const bool none = !json_is_array(list) && (field->unknown || field->optional);
+	char *values = NULL;
+	size_t n = 0, i;
+	if (!none)
+		values = arena_alloc(a, (json_array_size(list) + 1) * size);
+	json_array_foreach (list, i, one)
+		n += read_one(field, one, a, values + n * size);
+	*(void **)(void *)(ret + field->at) = values;
+	*(size_t *)(void *)(ret + field->count_at) = n;
+}
+
+static void read_member(const struct field *field, const json_t *value, struct arena *a, char *ret)
+{
+	void *at = ret + field->at;
+	switch (field->kind) {
+	case FIELD_TEXT: *(const char **)at = read_text(field, value, a); break;
+	case FIELD_NUMBER: *(double *)at = read_number(value); break;
+	case FIELD_COUNT: *(uint64_t *)at = read_count(field, value); break;
+	case FIELD_FLAG: *(bool *)at = json_is_true(value); break;
+	case FIELD_MAYBE: *(enum maybe *)at = read_maybe(value); break;
+	case FIELD_TIME: *(wall_t *)at = read_time(value); break;
+	case FIELD_TIME_NS: *(int64_t *)at = read_time_ns(value); break;
+	case FIELD_NS: *(int64_t *)at = json_integer_value(value); break;
+	case FIELD_PRIORITY: *(int *)at = read_priority(value); break;
+	case FIELD_LETTERS: read_letters(field, value, at); break;
+	case FIELD_HEX: *(uint64_t *)at = read_hex(value); break;
+	case FIELD_WORD: *(unsigned *)at = read_word(field, value); break;
+	case FIELD_TEXTS:
+	case FIELD_NUMBERS:
+	case FIELD_TIMES:
+	case FIELD_ROWS: read_list(field, value, a, ret); break;
+	case FIELD_PART: shape_read(field->shape, value, a, at); break;
+	case FIELD_PART_AT: *(void **)at = shape_read_new(field->shape, value, a); break;
+	case FIELD_TREE: *(const json_t **)at = json_is_null(value) ? NULL : value; break;
+	case FIELD_HIDDEN: break;
+	}
+}
+
+void shape_read(const struct shape *shape, const json_t *object, struct arena *a, void *ret)
+{
+	for (size_t i = 0; i < shape->n_fields; i++) {
+		const struct field *field = &shape->fields[i];
+		const json_t *value = json_object_get(object, field->key);
+		if (field->derived)
+			continue;
+		if (field->if_at && value)
+			*(bool *)((char *)ret + field->if_at) = true;
+		read_member(field, value, a, ret);
+	}
+}
+
+void *shape_read_new(const struct shape *shape, const json_t *object, struct arena *a)
+{
+	if (!json_is_object(object))
+		return NULL;
+	void *ret = arena_alloc(a, shape->size);
+	shape_read(shape, object, a, ret);
+	return ret;
+}
+
+/* ---- shape_schema - the JSON schema of a shape, https://json-schema.org/draft/2020-12 . */
+
+/* Units and times are common types; a number without unit, or a count, is a plain one. */
+static const char *schema_common_type(const struct field *field)
+{
+	static const char *const units[] = {
+		[UNIT_RATIO] = "ratio",
+		[UNIT_BITS_PER_S] = "bits_per_second",
+		[UNIT_BYTES_PER_S] = "bytes_per_second",
+		[UNIT_BYTES] = "bytes",
+		[UNIT_SECONDS] = "seconds",
+		[UNIT_USD] = "usd",
+		[UNIT_QP] = NULL,
+	};
+	if (field->type)
+		return field->type;
+	if (field->kind == FIELD_TIME || field->kind == FIELD_TIMES || field->kind == FIELD_TIME_NS)
+		return "time";
+	return units[field->unit];
+}
+
+/* NULL: a reference. */
+static const char *schema_plain_type(const struct field *field)
+{
+	switch (field->kind) {
+	case FIELD_TEXT:
+	case FIELD_LETTERS:
+	case FIELD_HEX:
+	case FIELD_WORD:
+	case FIELD_TEXTS: return "string";
+	case FIELD_NUMBER:
+	case FIELD_NUMBERS: return "number";
+	case FIELD_NS:
+	case FIELD_COUNT: return "integer";
+	case FIELD_FLAG:
+	case FIELD_MAYBE: return "boolean";
+	default: return NULL;
+	}
+}
+
+static bool schema_is_list(const struct field *field)
+{
+	switch (field->kind) {
+	case FIELD_TEXTS:
+	case FIELD_NUMBERS:
+	case FIELD_TIMES:
+	case FIELD_ROWS: return true;
+	case FIELD_TREE: return field->list;
+	default: return false;
+	}
+}
+
+static bool schema_may_be_null(const struct field *field)
+{
+	switch (field->kind) {
+	case FIELD_TEXT:
+	case FIELD_NUMBER:
+	case FIELD_TIME:
+	case FIELD_PRIORITY:
+	case FIELD_PART_AT:
+	case FIELD_TREE: return !field->known && !field->optional;
+	case FIELD_MAYBE: return true;
+	default: return field->unknown && !field->optional;
+	}
+}
+
+static json_t *schema_reference(const char *file, const char *type)
+{
+	return json_pack("{s:o}", "$ref", json_sprintf("%s#/$defs/%s", file, type));
+}
+
+/* Of one value; of a list, of one of them. */
+static json_t *schema_one(const struct field *field, const char *common)
+{
+	const char *named = schema_common_type(field);
+	if (named)
+		return schema_reference(common, named);
+	if (field->shape)
+		return schema_reference(field->shape->common ? common : "", field->shape->name);
+	json_t *one = json_pack("{s:s}", "type", schema_plain_type(field));
+	if (field->kind == FIELD_COUNT)
+		json_object_set_new(one, "minimum", json_integer(0));
+	return one;
+}
+
+static json_t *schema_or_null(json_t *type)
+{
+	const char *plain = json_string_value(json_object_get(type, "type"));
+	if (!plain)
+		return json_pack("{s:[o, {s:s}]}", "anyOf", type, "type", "null");
+	json_object_set_new(type, "type", json_pack("[s, s]", plain, "null"));
+	return type;
+}
+
+static json_t *schema_type(const struct field *field, const char *common)
+{
+	json_t *type = schema_one(field, common);
+	if (field->kind == FIELD_NUMBERS)
+		type = schema_or_null(type);
+	if (schema_is_list(field))
+		type = json_pack("{s:s, s:o}", "type", "array", "items", type);
+	if (schema_may_be_null(field))
+		type = schema_or_null(type);
+	json_object_set_new(type, "description", json_string(field->about));
+	return type;
+}
+
+/* The value of @key, made by @empty where there is none. */
+static json_t *schema_member(json_t *schema, const char *key, json_t *empty)
+{
+	json_t *member = json_object_get(schema, key);
+	if (member)
+		json_decref(empty);
+	else
+		json_object_set_new(schema, key, empty);
+	return json_object_get(schema, key);
+}
+
+void shape_schema(json_t *schema, const struct shape *shape, const char *common)
+{
+	json_t *properties = schema_member(schema, "properties", json_object());
+	json_t *required = schema_member(schema, "required", json_array());
+	for (size_t i = 0; i < shape->n_fields; i++) {
+		const struct field *field = &shape->fields[i];
+		if (field->kind == FIELD_HIDDEN || field->taken)
+			continue;
+		json_object_set_new(properties, field->key, schema_type(field, common));
+		if (!field->optional && !field->if_at)
+			json_array_append_new(required, json_string(field->key));
+	}
+}
+
+static void schema_define(json_t *types, const struct shape *shape, const char *common)
+{
+	json_t *type = json_pack("{s:s, s:s}", "description", shape->about, "type", "object");
+	shape_schema(type, shape, common);
+	json_object_set_new(type, "additionalProperties", json_false());
+	json_object_set_new(types, shape->name, type);
+}
+
+void shape_schema_types(json_t *own, json_t *shared, const struct shape *shape, const char *common)
+{
+	for (size_t i = 0; i < shape->n_fields; i++) {
+		const struct shape *inner = shape->fields[i].shape;
+		if (!inner || shape->fields[i].type || shape->fields[i].taken)
+			continue;
+		json_t *types = inner->common ? shared : own;
+		if (types && inner->common)
+			schema_define(types, inner, "");
+		else if (types)
+			schema_define(types, inner, common);
+		shape_schema_types(own, shared, inner, common);
+	}
+}
 
 /* ---- values ------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
-
 #include "agent/document/column.h"
 #include "agent/document/format.h"
 
@@ -46,5 +45,12 @@ int answer_print(FILE *out, const json_t *doc, const void *answer, const struct 
  * disk). */
 int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
 	bool header, bool color);
+
+/* csv_field - one field of a csv line, for every writer of csv. */
+
+/* csv_field_print - RFC 4180, but lines end with LF instead of CRLF: that is what tools here
+ * expect. What a spreadsheet would run as a formula gets a single quote in front
+ * (text_is_formula()). */
+void csv_field_print(FILE *out, const char *text);
 
 #endif

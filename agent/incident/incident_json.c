@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/document/json_outside.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/cost.h"
 #include "agent/incident/incident_record.h"

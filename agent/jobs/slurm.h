@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 #include <stdio.h>
-
 #include "config/fabric.h"
 
 struct arena;

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/alerts/alert_views.h"
 #include "agent/answers/common/limits.h"

@@ -8,7 +8,6 @@
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/pause/pause_document.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"
 #include "agent/reports/report_shift.h"

@@ -7,7 +7,6 @@
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/spine/answer.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/history/window_walk.h"
 #include "agent/reports/report.h"
 #include "analyzers/measure/ecmp_measure.h"

@@ -9,7 +9,6 @@
 #include "agent/answers/incident/incident_view.h"
 #include "agent/answers/pause/pause_views.h"
 #include "agent/answers/steps/steps_document.h"
-#include "agent/answers/steps/steps_views.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/document/json_value.h"
 #include "agent/screen/screen.h"

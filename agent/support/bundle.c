@@ -26,7 +26,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/number.h"
 #include "base/process.h"
 #include "base/str.h"

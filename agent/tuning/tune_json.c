@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "agent/document/json_outside.h"
+#include "agent/document/json_value.h"
 #include "analyzers/tune/tune_rules.h"
 
 /* ---- lists of a sheet ---------------------------------------------------- */

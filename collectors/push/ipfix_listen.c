@@ -18,7 +18,6 @@
 #include "collectors/packet/datagram/datagram_door.h"
 #include "collectors/push/burst.h"
 #include "collectors/push/ipfix.h"
-#include "collectors/push/ipfix_flow.h"
 #include "collectors/push/push_map.h"
 #include "collectors/target/collector.h"
 #include "config/address.h"

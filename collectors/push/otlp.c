@@ -24,7 +24,6 @@
 #include "collectors/push/otlp_http.h"
 #include "collectors/push/push_feed.h"
 #include "collectors/push/push_listen.h"
-#include "collectors/push/push_senders.h"
 #include "config/address.h"
 #include "config/config.h"
 #include "config/profile/profile.h"

@@ -14,6 +14,579 @@
 #include "base/locked.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/clickhouse_read.h"
+#include "db/series/series.h"
+#include "db/series/series_memory.h"
+
+/* ---- clickhouse_scan - samples: windows, in order of time, and when there are any.
+ *
+ * A window needs, for each series, the newest sample at or before its start. Most are found in
+ * the rows of the two minutes before; then those of the hour before; then, for each metric that
+ * still lacks some, one statement looks for the newest row of each entity. */
+
+#define HOUR_NS (3600 * NS_PER_S)
+#define DEVICES_NAMED 200 /* more are not worth naming in a statement */
+
+/* ---- rows ------------------------------------------------------------------------- */
+
+size_t ch_metrics_of(unsigned scope, const uint16_t *metrics, size_t n, uint16_t *ret)
+{
+	size_t kept = 0;
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		bool wanted = n == 0;
+		for (size_t i = 0; i < n; i++)
+			wanted |= metrics[i] == m;
+		if (wanted && (unsigned)metric_info(m)->scope == scope)
+			ret[kept++] = (uint16_t)m;
+	}
+	return kept;
+}
+
+static void scan_take(struct ch_history *db, const struct ch_scan_ask *ask,
+	const struct ch_sample_row *row, uint32_t agent, struct ch_samples *ret)
+{
+	struct sample sample = row->shared;
+	sample.entity =
+		entities_intern(db->entities, row->name.device, row->name.port, row->name.priority);
+	if (sample.entity == ENTITY_NONE)
+		return;
+	if (ch_is_late(db, &row->head, sample.t_ns))
+		sample.flags |= SF_LATE;
+	for (size_t i = 0; i < ask->n_metrics; i++) {
+		if (!row->have[i])
+			continue;
+		sample.metric = ask->metrics[i];
+		sample.value = row->values[i];
+		if (metric_info(sample.metric)->type == TYPE_TEXT)
+			sample.value = entities_text(db->entities, row->texts[i]);
+		rw_grow(ret->v, ret->n, ret->cap);
+		ret->v[ret->n++] = (struct ch_sample){sample, row->head.seq, row->head.part, agent};
+	}
+}
+
+/* A number for the agent that says which one comes first. */
+static uint32_t scan_agent(struct smap *agents, const char *agent)
+{
+	const size_t n = strlen(agent);
+	uint64_t number;
+	if (smap_get(agents, agent, n, &number))
+		return (uint32_t)number;
+	number = smap_count(agents);
+	smap_put(agents, agent, n, number);
+	return (uint32_t)number;
+}
+
+static void add_any_of(struct str *out, const uint16_t *metrics, size_t n)
+{
+	char column[CH_COLUMN_MAX];
+	str_add(out, " AND (");
+	for (size_t i = 0; i < n; i++) {
+		ch_metric_column(column, metrics[i]);
+		str_add(out, str_if(i > 0, " OR "));
+		str_add(out, "isNotNull(");
+		ch_add_name(out, column);
+		str_add(out, ")");
+	}
+	str_add(out, ")");
+}
+
+int ch_scan(
+	struct ch_history *db, const struct ch_scan_ask *ask, struct ch_samples *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0}, answer = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	if (ask->n_metrics == 0)
+		return 0;
+	ch_select_samples(&sql, ask->scope, ask->metrics, ask->n_metrics);
+	str_addf(&sql, " WHERE 1");
+	add_any_of(&sql, ask->metrics, ask->n_metrics);
+	str_addf(&sql, "%s FORMAT RowBinary", ask->where);
+	const int r = ch_query(db, sql.s, &answer, e);
+	if (r < 0)
+		return r;
+	rw_cleanup(freep) struct ch_sample_row *row = rw_calloc(1, sizeof(*row));
+	struct bytes in = bytes_of(answer.s, answer.n);
+	struct smap *agents = smap_new();
+	while (bytes_left(&in) > 0) {
+		ch_read_sample_row(&in, a, ask->metrics, ask->n_metrics, row);
+		if (bytes_ok(&in))
+			scan_take(db, ask, row, scan_agent(agents, row->head.agent), ret);
+		arena_reset(a);
+	}
+	smap_free(agents);
+	if (!bytes_ok(&in))
+		return ch_damaged(db, e);
+	return 0;
+}
+
+static int ch_sample_order(const void *left, const void *right)
+{
+	const struct ch_sample *x = left, *y = right;
+	int r = sample_order(&x->sample, &y->sample);
+	if (r == 0 && x->agent != y->agent)
+		r = x->agent < y->agent ? -1 : 1;
+	if (r == 0)
+		r = (x->seq > y->seq) - (x->seq < y->seq);
+	if (r == 0)
+		r = (x->part > y->part) - (x->part < y->part);
+	return r;
+}
+
+void ch_samples_settle(struct ch_samples *samples)
+{
+	size_t kept = 0;
+	if (samples->n > 1)
+		qsort(samples->v, samples->n, sizeof(*samples->v), ch_sample_order);
+	for (size_t i = 0; i < samples->n; i++) {
+		if (kept > 0 &&
+			sample_order(&samples->v[kept - 1].sample, &samples->v[i].sample) == 0)
+			continue;
+		samples->v[kept++] = samples->v[i];
+	}
+	samples->n = kept;
+}
+
+void ch_devices_where(
+	struct str *out, const struct ch_history *db, const uint32_t *entities, size_t n)
+{
+	struct smap *named = smap_new();
+	rw_cleanup(str_done) struct str list = {0};
+	for (size_t i = 0; i < n && smap_count(named) <= DEVICES_NAMED; i++) {
+		const struct entity *entity = entity_get(db->entities, entities[i]);
+		uint64_t there;
+		if (!entity || smap_get(named, entity->device, strlen(entity->device), &there))
+			continue;
+		smap_put(named, entity->device, strlen(entity->device), 1);
+		str_add(&list, str_if(list.n > 0, ", "));
+		ch_add_text(&list, entity->device);
+	}
+	if (list.n > 0 && smap_count(named) <= DEVICES_NAMED)
+		str_addf(out, " AND device IN (%s)", list.s);
+	smap_free(named);
+}
+
+/* hour is the first column of the key. */
+static void add_times(struct str *out, int64_t from_ns, int64_t to_ns)
+{
+	str_addf(out, " AND t_ns >= %lld AND t_ns <= %lld", (long long)from_ns, (long long)to_ns);
+	if (from_ns >= 0)
+		str_addf(out, " AND hour >= %lld", (long long)(from_ns / HOUR_NS));
+	if (to_ns >= 0 && to_ns / HOUR_NS < UINT32_MAX)
+		str_addf(out, " AND hour <= %lld", (long long)(to_ns / HOUR_NS));
+}
+
+/* ---- windows ----------------------------------------------------------------------- */
+
+struct ch_filling {
+	struct ch_history *db;
+	const struct window_spec *spec;
+	int64_t from_ns, to_ns;
+	struct ch_samples samples; /* of the window, and anchors */
+	unsigned scope;
+	uint16_t metrics[METRIC_COUNT];
+	size_t n_metrics;
+	struct ch_series *found; /* by entity: series that have an anchor */
+	size_t n_found;
+	struct str where; /* devices */
+};
+
+static int filling_scan(struct ch_filling *filling, const uint16_t *metrics, size_t n,
+	int64_t from_ns, int64_t to_ns, struct ch_samples *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str where = {0};
+	add_times(&where, from_ns, to_ns);
+	str_add(&where, str_or(filling->where.s, ""));
+	ch_not_late(&where, filling->db);
+	const struct ch_scan_ask ask = {filling->scope, metrics, n, where.s};
+	return ch_scan(filling->db, &ask, ret, e);
+}
+
+static bool anchor_wanted(const struct ch_filling *filling, uint32_t entity, unsigned metric)
+{
+	if (!ch_has_series(filling->db, entity, metric))
+		return false;
+	return !(filling->found[entity].have[metric / 64] >> (metric % 64) & 1);
+}
+
+/* Of @rows, which are sorted, the newest one of each series that lacks an anchor. */
+static void anchors_take(struct ch_filling *filling, const struct ch_samples *rows)
+{
+	for (size_t i = rows->n; i-- > 0;) {
+		const struct ch_sample *row = &rows->v[i];
+		const unsigned metric = row->sample.metric;
+		if (row->sample.entity >= filling->n_found ||
+			!window_wants_entity(filling->spec, row->sample.entity) ||
+			!anchor_wanted(filling, row->sample.entity, metric))
+			continue;
+		filling->found[row->sample.entity].have[metric / 64] |= UINT64_C(1)
+			<< (metric % 64);
+		rw_grow(filling->samples.v, filling->samples.n, filling->samples.cap);
+		filling->samples.v[filling->samples.n++] = *row;
+	}
+}
+
+/* The metrics of which some wanted series lacks an anchor, and those entities. */
+static size_t anchors_missing(const struct ch_filling *filling, uint16_t *ret_metrics)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < filling->n_metrics; i++) {
+		bool missing = false;
+		for (uint32_t id = 1; !missing && id < filling->n_found; id++)
+			missing = window_wants_entity(filling->spec, id) &&
+				anchor_wanted(filling, id, filling->metrics[i]);
+		if (missing)
+			ret_metrics[n++] = filling->metrics[i];
+	}
+	return n;
+}
+
+static int anchors_near(struct ch_filling *filling, int64_t from_ns, int64_t to_ns, struct err *e)
+{
+	uint16_t metrics[METRIC_COUNT];
+	struct ch_samples rows = {0};
+	const size_t n = anchors_missing(filling, metrics);
+	if (n == 0)
+		return 0;
+	const int r = filling_scan(filling, metrics, n, from_ns, to_ns, &rows, e);
+	ch_samples_settle(&rows);
+	if (r == 0)
+		anchors_take(filling, &rows);
+	free(rows.v);
+	return r;
+}
+
+/* The newest row of each entity that has @metric, however long ago. */
+static int anchors_far(struct ch_filling *filling, uint16_t metric, int64_t to_ns, struct err *e)
+{
+	rw_cleanup(str_done) struct str where = {0};
+	struct ch_samples rows = {0};
+	rw_cleanup(freep) uint32_t *missing = rw_calloc(filling->n_found + 1, sizeof(*missing));
+	size_t n_missing = 0;
+	for (uint32_t id = 1; id < filling->n_found; id++)
+		if (window_wants_entity(filling->spec, id) && anchor_wanted(filling, id, metric))
+			missing[n_missing++] = id;
+	add_times(&where, INT64_MIN, to_ns);
+	ch_devices_where(&where, filling->db, missing, n_missing);
+	ch_not_late(&where, filling->db);
+	str_add(&where, " ORDER BY t_ns DESC, agent, seq, row LIMIT 1 BY device, port, priority");
+	const struct ch_scan_ask ask = {filling->scope, &metric, 1, where.s};
+	const int r = ch_scan(filling->db, &ask, &rows, e);
+	ch_samples_settle(&rows);
+	if (r == 0)
+		anchors_take(filling, &rows);
+	free(rows.v);
+	return r;
+}
+
+static const int64_t anchor_steps_ns[] = {120 * NS_PER_S, HOUR_NS};
+
+static int fill_anchors(struct ch_filling *filling, struct err *e)
+{
+	int64_t to_ns = filling->from_ns;
+	uint16_t metrics[METRIC_COUNT];
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < rw_countof(anchor_steps_ns); i++) {
+		const int64_t from_ns = filling->from_ns - anchor_steps_ns[i];
+		r = anchors_near(filling, from_ns, to_ns, e);
+		to_ns = from_ns - 1;
+	}
+	size_t n = 0;
+	if (r == 0)
+		n = anchors_missing(filling, metrics);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = anchors_far(filling, metrics[i], to_ns, e);
+	return r;
+}
+
+static int fill_scope(struct ch_filling *filling, struct err *e)
+{
+	const struct window_spec *spec = filling->spec;
+	filling->n_metrics = 0;
+	if (spec->n_metrics > 0)
+		filling->n_metrics = ch_metrics_of(
+			filling->scope, spec->metrics, spec->n_metrics, filling->metrics);
+	if (filling->n_metrics == 0)
+		return 0;
+	int r = filling_scan(filling, filling->metrics, filling->n_metrics, filling->from_ns + 1,
+		filling->to_ns, &filling->samples, e);
+	if (r == 0)
+		r = fill_anchors(filling, e);
+	return r;
+}
+
+/* Through the memory that the live pipeline judges from: so the windows are the same. */
+static int fill_window(
+	struct ch_filling *filling, struct arena *a, struct window *ret, struct err *e)
+{
+	struct series_memory *memory = series_memory_new(filling->db->entities, INT64_MAX / 4);
+	struct flow_sample *flows = NULL;
+	size_t n = 0;
+	int r = 0;
+	ch_samples_settle(&filling->samples);
+	for (size_t i = 0; i < filling->samples.n; i++)
+		(void)series_memory_add(memory, &filling->samples.v[i].sample);
+	if (filling->spec->flows)
+		r = ch_flows(filling->db, filling->from_ns + 1, filling->to_ns, &flows, &n, e);
+	for (size_t i = 0; i < n; i++)
+		series_memory_add_flow(memory, &flows[i]);
+	if (r == 0)
+		r = window_from_memory(
+			memory, a, filling->spec, filling->from_ns, filling->to_ns, ret);
+	free(flows);
+	series_memory_free(memory);
+	return r;
+}
+
+int ch_window(struct history *history, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
+{
+	struct ch_history *db = ch_history_of(history);
+	struct ch_filling filling = {.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns};
+	int r = ch_refresh(db, e);
+	if (r < 0)
+		return r;
+	filling.n_found = db->n_series;
+	filling.found = rw_calloc(filling.n_found + 1, sizeof(*filling.found));
+	if (spec->n_entities > 0)
+		ch_devices_where(&filling.where, db, spec->entities, spec->n_entities);
+	for (; r == 0 && filling.scope < CH_SAMPLE_TABLES; filling.scope++)
+		r = fill_scope(&filling, e);
+	if (r == 0)
+		r = fill_window(&filling, a, ret, e);
+	free(filling.found);
+	free(filling.samples.v);
+	str_done(&filling.where);
+	return r;
+}
+
+/* ---- when there is something --------------------------------------------------------- */
+
+/* The least or largest @column of a table under @where; false: there is no such row. */
+static int ask_end(struct ch_history *db, const char *table, const char *end, const char *column,
+	const char *where, bool *ret_there, int64_t *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0}, answer = {0};
+	str_addf(&sql, "SELECT toInt64(%s(%s)), count() FROM %s WHERE 1%s FORMAT RowBinary", end,
+		column, table, where);
+	const int r = ch_query(db, sql.s, &answer, e);
+	if (r < 0)
+		return r;
+	struct bytes in = bytes_of(answer.s, answer.n);
+	*ret = (int64_t)rowbinary_get_fixed(&in, 8);
+	*ret_there = rowbinary_get_fixed(&in, 8) > 0;
+	if (!bytes_ok(&in))
+		return ch_damaged(db, e);
+	return 0;
+}
+
+/* One end of a table of samples. The hours say where to look: rows that do not count are few. */
+static int sample_end(struct ch_history *db, unsigned scope, const char *end, const char *where,
+	bool *ret_there, int64_t *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str near = {0};
+	int64_t hour;
+	int r = ask_end(db, ch_table(scope), end, "hour", "", ret_there, &hour, e);
+	if (r < 0 || !*ret_there)
+		return r;
+	str_addf(&near, " AND hour >= %lld AND hour <= %lld%s", (long long)(hour - 1),
+		(long long)(hour + 1), where);
+	if (hour == 0)
+		near.n = 0;
+	r = ask_end(db, ch_table(scope), end, "t_ns", near.n ? near.s : where, ret_there, ret, e);
+	if (r == 0 && !*ret_there)
+		r = ask_end(db, ch_table(scope), end, "t_ns", where, ret_there, ret, e);
+	return r;
+}
+
+static int range_read(struct ch_history *db, const char *where, int64_t *ret_first_ns,
+	int64_t *ret_last_ns, struct err *e)
+{
+	bool any = false;
+	for (unsigned scope = 0; scope < CH_SAMPLE_TABLES; scope++) {
+		int64_t first_ns, last_ns;
+		bool there;
+		int r = sample_end(db, scope, "min", where, &there, &first_ns, e);
+		if (r == 0 && there)
+			r = sample_end(db, scope, "max", where, &there, &last_ns, e);
+		if (r < 0)
+			return r;
+		if (!there)
+			continue;
+		if (!any || first_ns < *ret_first_ns)
+			*ret_first_ns = first_ns;
+		if (!any || last_ns > *ret_last_ns)
+			*ret_last_ns = last_ns;
+		any = true;
+	}
+	if (any)
+		return 0;
+	return -ENODATA;
+}
+
+int ch_range(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+{
+	struct ch_history *db = ch_history_of(history);
+	rw_cleanup(str_done) struct str where = {0};
+	int64_t ignored_ns;
+	const int r = ch_refresh(db, e);
+	if (r < 0)
+		return r;
+	if (!ret_first_ns)
+		ret_first_ns = &ignored_ns;
+	str_add(&where, " AND device != '" ENTITY_AGENT "'");
+	if (history->not_after_ns)
+		str_addf(&where, " AND t_ns <= %lld", (long long)history->not_after_ns);
+	ch_not_late(&where, db);
+	return range_read(db, where.s, ret_first_ns, ret_last_ns, e);
+}
+
+int ch_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
+{
+	struct ch_history *db = ch_history_of(history);
+	rw_cleanup(str_done) struct str where = {0}, near = {0};
+	bool any = false;
+	if (t_ns == INT64_MAX)
+		return -ENODATA;
+	add_times(&where, t_ns + 1, INT64_MAX);
+	add_times(&near, t_ns + 1, t_ns + HOUR_NS);
+	for (unsigned table = 0; table <= CH_SAMPLE_TABLES; table++) {
+		const char *name = ch_table(table), *column = "t_ns";
+		rw_cleanup(str_done) struct str flows = {0};
+		int64_t found;
+		bool there = false;
+		int r = 0;
+		if (table == CH_SAMPLE_TABLES) {
+			name = spool_table_name(SPOOL_FLOWS);
+			column = "to_ns";
+			str_addf(&flows, " AND to_ns > %lld", (long long)t_ns);
+			r = ask_end(db, name, "min", column, flows.s, &there, &found, e);
+		} else {
+			r = ask_end(db, name, "min", column, near.s, &there, &found, e);
+			if (r == 0 && !there)
+				r = ask_end(db, name, "min", column, where.s, &there, &found, e);
+		}
+		if (r < 0)
+			return r;
+		if (there && (!any || found < *ret_ns))
+			*ret_ns = found;
+		any |= there;
+	}
+	if (any)
+		return 0;
+	return -ENODATA;
+}
+
+/* ---- all samples in order of time ------------------------------------------------------ */
+
+#define SLICE_FIRST_NS (60 * NS_PER_S)
+#define SLICE_FEW 100000
+#define SLICE_MANY 1000000
+#define SLICE_MAX_NS (24 * HOUR_NS)
+
+struct ch_walk {
+	struct ch_history *db;
+	const struct history_filter *filter;
+	uint32_t *entities; /* sorted; NULL: all */
+	size_t n_entities;
+	uint16_t metrics[CH_SAMPLE_TABLES][METRIC_COUNT];
+	size_t n_metrics[CH_SAMPLE_TABLES];
+	struct str where;
+};
+
+static int walk_slice(
+	struct ch_walk *walk, int64_t from_ns, int64_t to_ns, struct ch_samples *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str where = {0};
+	int r = 0;
+	add_times(&where, from_ns, to_ns);
+	str_add(&where, str_or(walk->where.s, ""));
+	ret->n = 0;
+	for (unsigned scope = 0; r == 0 && scope < CH_SAMPLE_TABLES; scope++) {
+		const struct ch_scan_ask ask = {
+			scope, walk->metrics[scope], walk->n_metrics[scope], where.s};
+		r = ch_scan(walk->db, &ask, ret, e);
+	}
+	ch_samples_settle(ret);
+	return r;
+}
+
+static int walk_give(
+	const struct ch_walk *walk, const struct ch_samples *samples, sample_fn *fn, void *arg)
+{
+	const struct window_spec wanted = {
+		.entities = walk->entities, .n_entities = walk->n_entities};
+	for (size_t i = 0; i < samples->n; i++) {
+		if (walk->entities &&
+			(walk->n_entities == 0 ||
+				!window_wants_entity(&wanted, samples->v[i].sample.entity)))
+			continue;
+		const int stop = fn(arg, &samples->v[i].sample);
+		if (stop != 0)
+			return stop;
+	}
+	return 0;
+}
+
+static int walk_all(struct ch_walk *walk, int64_t first_ns, int64_t last_ns, sample_fn *fn,
+	void *arg, struct err *e)
+{
+	int64_t slice_ns = SLICE_FIRST_NS;
+	struct ch_samples samples = {0};
+	int r = 0;
+	while (r == 0 && first_ns <= last_ns) {
+		int64_t end_ns = last_ns;
+		if (last_ns - first_ns > slice_ns - 1)
+			end_ns = first_ns + slice_ns - 1;
+		r = walk_slice(walk, first_ns, end_ns, &samples, e);
+		if (r == 0)
+			r = walk_give(walk, &samples, fn, arg);
+		if (end_ns == last_ns)
+			break;
+		first_ns = end_ns + 1;
+		if (samples.n < SLICE_FEW && slice_ns < SLICE_MAX_NS)
+			slice_ns *= 2;
+		else if (samples.n > SLICE_MANY && slice_ns > 1)
+			slice_ns /= 2;
+	}
+	free(samples.v);
+	return r;
+}
+
+int ch_each_sample(struct history *history, const struct history_filter *filter, sample_fn *fn,
+	void *arg, struct err *e)
+{
+	struct ch_history *db = ch_history_of(history);
+	struct ch_walk walk = {.db = db, .filter = filter};
+	int64_t first_ns, last_ns;
+	int r = ch_refresh(db, e);
+	if (r == 0)
+		r = range_read(db, "", &first_ns, &last_ns, e);
+	if (r == -ENODATA)
+		return 0;
+	if (r == 0 && filter)
+		r = ch_match(history, filter, &walk.entities, &walk.n_entities, e);
+	if (r < 0)
+		return r;
+	if (filter && filter->from_ns > first_ns)
+		first_ns = filter->from_ns;
+	if (filter && filter->to_ns != 0 && filter->to_ns < last_ns)
+		last_ns = filter->to_ns;
+	if (walk.entities)
+		ch_devices_where(&walk.where, db, walk.entities, walk.n_entities);
+	for (unsigned scope = 0; scope < CH_SAMPLE_TABLES; scope++) {
+		const uint16_t *metrics = NULL;
+		size_t n = 0;
+		if (filter) {
+			metrics = filter->metrics;
+			n = filter->n_metrics;
+		}
+		walk.n_metrics[scope] = ch_metrics_of(scope, metrics, n, walk.metrics[scope]);
+	}
+	if (!filter || walk.n_entities > 0)
+		r = walk_all(&walk, first_ns, last_ns, fn, arg, e);
+	free(walk.entities);
+	str_done(&walk.where);
+	return r;
+}
 
 /* The password of USER is in this variable, or in the file that the second one names. One in the
  * URL would be seen by everybody who lists processes, and is refused. */

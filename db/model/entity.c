@@ -10,7 +10,7 @@
 #include <string.h>
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/text_clean.h"

@@ -195,7 +195,7 @@ static inline int history_fabric_at(
  *
  * A database may come from anywhere. history_sql() hands over each text as one line that may be
  * printed (base/text_clean.h); history_sql_named() hands it over as it is stored, and who
- * prints it cleans it. Strings inside a stored JSON document: agent/document/json_outside.h.
+ * prints it cleans it. Strings inside a stored JSON document: agent/document/json_value.h.
  */
 static inline int history_sql_named(struct history *history, const char *sql, row_fn *head,
 	row_fn *fn, void *arg, struct err *e)

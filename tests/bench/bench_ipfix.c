@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "collectors/push/burst.h"
 #include "collectors/push/ipfix.h"
-#include "collectors/push/ipfix_flow.h"
 #include "collectors/push/push_map.h"
 #include "config/profile/profile.h"
 #include "config/push_objects.h"

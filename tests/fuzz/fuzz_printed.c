@@ -9,8 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "agent/document/csv_field.h"
-#include "agent/document/json_print.h"
 #include "agent/document/json_value.h"
 #include "agent/document/writer.h"
 #include "tests/fuzz/printed.h"

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "agent/document/json_outside.h"
+#include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger.h"

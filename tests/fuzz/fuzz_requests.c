@@ -13,7 +13,7 @@
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/requests.h"
 #include "agent/daemon/tune_agent.h"
-#include "agent/document/json_outside.h"
+#include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "config/config.h"
 #include "config/fabric.h"

@@ -8,7 +8,7 @@
 
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
-#include "agent/document/json_outside.h"
+#include "agent/document/json_value.h"
 #include "agent/document/shape.h"
 #include "base/arena.h"
 #include "base/bytes.h"

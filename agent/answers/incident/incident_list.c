@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/answers/incident/incident_read.h"
 #include "config/config.h"
 #include "db/model/cause.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "agent/client/client.h"
-#include "agent/document/json_outside.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/incident.h"
 #include "agent/incident/incident_record.h"

@@ -12,7 +12,6 @@
 
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "analyzers/measure/input.h"

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "agent/client/client.h"
-#include "agent/client/known_names.h"
 #include "agent/answers/query/query_rows.h"
 #include "config/config.h"
 #include "db/series/history.h"

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/document/csv_field.h"
-#include "agent/document/json_print.h"
+#include "agent/document/writer.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 #include "base/cleanup.h"

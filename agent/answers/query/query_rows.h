@@ -5,7 +5,7 @@
 #ifndef RW_REPORTS_QUERY_ROWS_H
 #define RW_REPORTS_QUERY_ROWS_H
 
-#include "agent/answers/query/query_lines.h"
+#include "agent/answers/query/query_plan.h"
 
 #define QUERY_STEPS_MAX 1000000
 

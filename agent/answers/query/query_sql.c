@@ -10,8 +10,7 @@
 #include "base/str.h"
 #include "base/text_clean.h"
 #include "agent/client/client.h"
-#include "agent/document/csv_field.h"
-#include "agent/document/json_print.h"
+#include "agent/document/writer.h"
 #include "agent/document/json_value.h"
 #include "db/series/history.h"
 

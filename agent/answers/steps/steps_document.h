@@ -6,8 +6,8 @@
 #define RW_REPORTS_STEPS_DOCUMENT_H
 
 #include <jansson.h>
-
 #include "agent/document/shape.h"
+#include "agent/document/writer.h"
 
 struct arena;
 struct client;
@@ -54,5 +54,9 @@ int steps_read(struct client *client, const char *job, struct arena *a, struct s
 	struct err *e);
 /* steps_document - the same as JSON, a new reference. */
 int steps_document(struct client *client, const char *job, json_t **ret, struct err *e);
+
+/* steps_views - `steps` as text, csv and pages: struct steps_answer. */
+
+extern const struct view steps_view;
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "agent/answers/common/text.h"
-#include "agent/answers/topology/topology_outside.h"
 #include "config/address.h"
 #include "base/map.h"
 #include "base/str.h"

@@ -11,6 +11,8 @@
 #include "agent/document/writer.h"
 #include "config/fabric.h"
 
+struct arena;
+struct topo_outside;
 struct port_facts { /* what is known of a port now */
 	int up; /* 1, 0; -1 unknown */
 	uint64_t speed_bps; /* 0 unknown */
@@ -95,5 +97,17 @@ extern const struct view topology_show_view;
 /* topology_check_json - topology_audit. A link with an unknown value is not checked. */
 json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_check_view;
+
+/* topo_outside - switches, and things that may be one, to which links lead and which are not in
+ * the configuration. Pure. */
+
+/* topo_outside - what lies beyond the configuration, by name, in @a. A role is told by who
+ * hears it: two leaves or more and nobody else make a spine. */
+struct topo_outside *topology_outside(const struct fabric *fabric, struct arena *a, size_t *ret_n);
+
+/* topology_outside_text - what @port leads to, "switch:NAME[:PORT]", in @buf. */
+#define TOPOLOGY_OUTSIDE_MAX 640
+
+const char *topology_outside_text(char buf[TOPOLOGY_OUTSIDE_MAX], const struct fabric_port *port);
 
 #endif

@@ -33,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "collectors/packet/flow/stream_clock.h"
 #include "collectors/packet/frame/roce_parse.h"
 #include "collectors/packet/loss/loss.h"

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
 #include "base/log.h"
 #include "base/map.h"
 #include "base/str.h"

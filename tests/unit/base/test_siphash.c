@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/hash.h"
+#include "base/bytes.h"
 
 /* The key 00 01 .. 0f and the messages 00 01 .. (n - 1) of the authors' reference vectors. */
 static const struct siphash_key key = {0x0706050403020100ull, 0x0f0e0d0c0b0a0908ull};

@@ -25,7 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/str.h"

@@ -27,7 +27,7 @@
 #include "agent/incident/incident_record.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 

@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "agent/document/json_outside.h"
-#include "agent/document/json_print.h"
+#include "agent/document/json_value.h"
 
 static void strings_are_cleaned(void **state)
 {

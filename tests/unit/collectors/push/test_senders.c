@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "collectors/packet/datagram/datagram_senders.h"
-#include "collectors/push/push_senders.h"
+#include "collectors/push/push_feed.h"
 #include "config/address.h"
 #include "config/config.h"
 
@@ -30,7 +30,7 @@ static struct config_device devices[] = {
 };
 static struct config config = {.devices = devices, .n_devices = rw_countof(devices)};
 
-static const uint8_t *bytes_of(const char *text)
+static const uint8_t *hash_bytes_of(const char *text)
 {
 	static struct network network;
 	assert_int_equal(network_parse(text, &network), 0);
@@ -71,7 +71,8 @@ static void test_allowed(void **state)
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct config_capture capture = {.allow = list, .n_allow = rows[i].n_allow};
 		struct datagram_senders *agents = datagram_senders_new(&config, &capture, &lookup);
-		if (datagram_senders_allow(agents, bytes_of(rows[i].source)) != rows[i].allowed)
+		if (datagram_senders_allow(agents, hash_bytes_of(rows[i].source)) !=
+			rows[i].allowed)
 			fail_msg("%s with %zu networks is %s", rows[i].source, rows[i].n_allow,
 				rows[i].allowed ? "refused" : "allowed");
 		datagram_senders_free(agents);
@@ -98,10 +99,11 @@ static void test_named(void **state)
 		if (push_senders_named(senders, rows[i].name, strlen(rows[i].name)) !=
 			rows[i].number)
 			fail_msg("'%s'", rows[i].name);
-	assert_int_equal(push_senders_find(senders, bytes_of("192.0.2.1"), NULL, 0), 1);
-	assert_int_equal(push_senders_find(senders, bytes_of("192.0.2.2"), NULL, 0), SENDER_NONE);
-	assert_true(push_senders_address(senders, bytes_of("192.0.2.1")));
-	assert_false(push_senders_address(senders, bytes_of("192.0.2.9")));
+	assert_int_equal(push_senders_find(senders, hash_bytes_of("192.0.2.1"), NULL, 0), 1);
+	assert_int_equal(
+		push_senders_find(senders, hash_bytes_of("192.0.2.2"), NULL, 0), SENDER_NONE);
+	assert_true(push_senders_address(senders, hash_bytes_of("192.0.2.1")));
+	assert_false(push_senders_address(senders, hash_bytes_of("192.0.2.9")));
 	push_senders_free(senders);
 }
 
