@@ -216,11 +216,13 @@ static struct memory_home home_make(struct series_memory *memory, uint32_t id, u
 /* Position in the device's list of the column of @metric and @slot, or where it would be. */
 static uint32_t column_position(const struct memory_device *device, unsigned metric, unsigned slot)
 {
+	const uint32_t wanted = metric * SLOTS + slot;
 	uint32_t lo = 0, hi = device->n_columns;
 	while (lo < hi) {
 		const uint32_t mid = lo + (hi - lo) / 2;
 		const struct device_column *at = &device->columns[mid];
-		if (at->metric * SLOTS + at->slot < metric * SLOTS + slot)
+		const uint32_t key = (uint32_t)at->metric * SLOTS + at->slot;
+		if (key < wanted)
 			lo = mid + 1;
 		else
 			hi = mid;
