@@ -21,6 +21,10 @@ void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading);
 void pcap_put_entropy(json_t *document, struct pcap_reading *reading);
 /* sampling, gaps, retransmissions and what became of them */
 void pcap_put_loss(json_t *document, struct pcap_reading *reading);
+/* pcap_put_loss_groups - where more than a few queue pairs lost something: all of it, the host that
+ * they share, and pairs of hosts; verdicts only. False: there are few, to be told one by one. For
+ * pcap_put_loss() and tests. */
+bool pcap_put_loss_groups(json_t *document, const struct flow_table *flows);
 /* the rate over time; queue pairs that stood still */
 void pcap_put_time(json_t *document, struct pcap_reading *reading);
 /* senders after CNPs, receivers after marks */

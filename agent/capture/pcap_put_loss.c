@@ -1,13 +1,18 @@
-/* pcap_put_loss - gaps, resends and refusals of the whole capture, and what caused them. */
+/* pcap_put_loss - gaps, resends and refusals of the whole capture, and what caused them; many
+ * losses in few sentences: all of them, the host that they share, pairs of hosts. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
+
+enum { LOSS_QPS_TOLD = 3 }; /* of one cause, below sentences about all of them */
 
 /* One sentence about one direction of a queue pair and one cause. */
 struct loss_finding {
@@ -69,6 +74,201 @@ static bool pcap_capture_drops(const struct pcap_reading *reading, uint64_t *ret
 	return reading->input.capture_drops_known;
 }
 
+/* ---- groups ------------------------------------------------------------------- */
+
+/* so few queue pairs are told one by one, and nothing else is said of them */
+enum { LOSS_QPS_FEW = 3, LOSS_PAIRS_TOLD = 4 };
+#define LOSS_SHARED_PART 0.9 /* of all losses: a host with as many is what they share */
+
+/* What is lost on the way, as the total says it. */
+static const struct {
+	enum loss_cause cause;
+	const char *says;
+} group_causes[] = {
+	{LOSS_BEFORE, "lost before this point"},
+	{LOSS_BEYOND, "lost beyond it"},
+	{LOSS_SELECTIVE, "repaired one by one"},
+	{LOSS_READ, "of READ responses"},
+	{LOSS_TIMEOUT, "found by a timer"},
+	{LOSS_ACK, "of ACKs"},
+};
+
+/* Losses from one host to another; of one queue pair, or of several together. */
+struct loss_pair {
+	uint8_t family, src[16], dst[16];
+	uint64_t n;
+	uint32_t qps;
+};
+
+struct loss_pairs {
+	struct loss_pair *v;
+	size_t n, cap;
+	uint64_t by_cause[rw_countof(group_causes)], losses;
+	uint32_t qps;
+};
+
+static int pair_order(const void *left, const void *right)
+{
+	return memcmp(left, right,
+		offsetof(struct loss_pair, dst) + sizeof(((struct loss_pair *)0)->dst));
+}
+
+static int pair_by_dst(const void *left, const void *right)
+{
+	const struct loss_pair *x = left, *y = right;
+	const int order = memcmp(x->dst, y->dst, sizeof(x->dst));
+	return order ? order : pair_order(left, right);
+}
+
+static int pair_by_losses(const void *left, const void *right)
+{
+	const struct loss_pair *x = left, *y = right;
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return pair_order(left, right);
+}
+
+static void pairs_add(struct loss_pairs *pairs, const struct flow_table *flows,
+	const struct flow_stream *stream, const struct loss_causes *causes)
+{
+	struct flow flow;
+	struct loss_pair pair = {.qps = 1};
+	for (size_t i = 0; i < rw_countof(group_causes); i++) {
+		pairs->by_cause[i] += causes->n[group_causes[i].cause];
+		pair.n += causes->n[group_causes[i].cause];
+	}
+	if (!pair.n)
+		return;
+	flow_table_row(flows, stream->qp, &flow);
+	pair.family = flow.key.family;
+	memcpy(pair.src, flow.key.src, sizeof(pair.src));
+	memcpy(pair.dst, flow.key.dst, sizeof(pair.dst));
+	pairs->losses += pair.n;
+	pairs->qps++;
+	rw_grow(pairs->v, pairs->n, pairs->cap);
+	pairs->v[pairs->n++] = pair;
+}
+
+/* Queue pairs of the same hosts become one. */
+static void pairs_merge(struct loss_pairs *pairs)
+{
+	size_t n = 0;
+	qsort(pairs->v, pairs->n, sizeof(*pairs->v), pair_order);
+	for (size_t i = 0; i < pairs->n; i++) {
+		if (n && pair_order(&pairs->v[n - 1], &pairs->v[i]) == 0) {
+			pairs->v[n - 1].n += pairs->v[i].n;
+			pairs->v[n - 1].qps += pairs->v[i].qps;
+		} else {
+			pairs->v[n++] = pairs->v[i];
+		}
+	}
+	pairs->n = n;
+}
+
+static void group_total(json_t *document, const struct loss_pairs *pairs)
+{
+	rw_cleanup(str_done) struct str parts = {0};
+	for (size_t i = 0; i < rw_countof(group_causes); i++)
+		if (pairs->by_cause[i])
+			str_addf(&parts, "%s%s %s", parts.n ? ", " : "",
+				number_count(pairs->by_cause[i]).s, group_causes[i].says);
+	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LOSSES,
+		"%s losses in %s queue pairs of %s pair%s of hosts: %s",
+		number_count(pairs->losses).s, number_count(pairs->qps).s, number_count(pairs->n).s,
+		pairs->n == 1 ? "" : "s", parts.s);
+	pcap_count_put(row, "n", pairs->losses);
+	pcap_count_put(row, "qps", pairs->qps);
+}
+
+/* @pairs stand in the order of one end of theirs: the host there with most losses. @at: where its
+ * address is. */
+static struct loss_pair pairs_most(const struct loss_pairs *pairs, size_t at, size_t *ret_partners)
+{
+	struct loss_pair most = {0};
+	for (size_t i = 0, next; i < pairs->n; i = next) {
+		struct loss_pair sum = pairs->v[i];
+		for (next = i + 1; next < pairs->n; next++) {
+			const char *left = (const char *)&pairs->v[i] + at;
+			if (memcmp(left, (const char *)&pairs->v[next] + at, sizeof(sum.src)) != 0)
+				break;
+			sum.n += pairs->v[next].n;
+			sum.qps += pairs->v[next].qps;
+		}
+		if (sum.n <= most.n)
+			continue;
+		most = sum;
+		*ret_partners = next - i;
+	}
+	return most;
+}
+
+static bool group_shared_end(json_t *document, const struct loss_pairs *pairs, bool to)
+{
+	size_t partners = 0;
+	size_t at = offsetof(struct loss_pair, src);
+	if (to)
+		at = offsetof(struct loss_pair, dst);
+	const struct loss_pair most = pairs_most(pairs, at, &partners);
+	if (partners < 2 || (double)most.n < LOSS_SHARED_PART * (double)pairs->losses)
+		return false;
+	char host[INET6_ADDRSTRLEN];
+	pcap_address_text(host, most.family, to ? most.dst : most.src);
+	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LOSS_SHARED,
+		"%s of the %s losses are on the way %s %s, %s %zu hosts: look at what all of them "
+		"pass",
+		number_count(most.n).s, number_count(pairs->losses).s, to ? "to" : "from", host,
+		to ? "from" : "to", partners);
+	json_object_set_new(row, to ? "dst" : "src", json_string(host));
+	pcap_count_put(row, "n", most.n);
+	return true;
+}
+
+static void group_pairs(json_t *document, const struct loss_pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->n && i < LOSS_PAIRS_TOLD; i++) {
+		const struct loss_pair *pair = &pairs->v[i];
+		char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+		pcap_address_text(src, pair->family, pair->src);
+		pcap_address_text(dst, pair->family, pair->dst);
+		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LOSS_PAIR,
+			"%s to %s: %s losses in %s queue pair%s", src, dst, number_count(pair->n).s,
+			number_count(pair->qps).s, pair->qps == 1 ? "" : "s");
+		json_object_set_new(row, "src", json_string(src));
+		json_object_set_new(row, "dst", json_string(dst));
+		pcap_count_put(row, "n", pair->n);
+		pcap_count_put(row, "qps", pair->qps);
+		if (i + 1 == LOSS_PAIRS_TOLD && pairs->n > LOSS_PAIRS_TOLD)
+			pcap_count_put(row, "more", pairs->n - LOSS_PAIRS_TOLD);
+	}
+}
+
+bool pcap_put_loss_groups(json_t *document, const struct flow_table *flows)
+{
+	struct loss_pairs pairs = {0};
+	const struct loss *loss = flow_table_loss(flows);
+	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++) {
+		const struct flow_stream *stream = flow_table_stream(flows, i);
+		const struct loss_causes *causes = NULL;
+		if (stream->qp != FLOW_NONE)
+			causes = loss_causes(loss, &stream->psn);
+		if (causes)
+			pairs_add(&pairs, flows, stream, causes);
+	}
+	const bool many = pairs.qps > LOSS_QPS_FEW;
+	if (many) {
+		pairs_merge(&pairs);
+		group_total(document, &pairs);
+		if (!group_shared_end(document, &pairs, false)) {
+			qsort(pairs.v, pairs.n, sizeof(*pairs.v), pair_by_dst);
+			group_shared_end(document, &pairs, true);
+		}
+		qsort(pairs.v, pairs.n, sizeof(*pairs.v), pair_by_losses);
+		group_pairs(document, &pairs);
+	}
+	free(pairs.v);
+	return many;
+}
+
 /* ---- verdicts --------------------------------------------------------------- */
 
 static int compare_findings(const void *left, const void *right)
@@ -103,7 +303,7 @@ static struct loss_finding *loss_findings(
 	return found;
 }
 
-static void loss_verdict(json_t *document, const struct flow_table *flows,
+static json_t *loss_verdict(json_t *document, const struct flow_table *flows,
 	const struct loss_finding *finding, enum pcap_verdict verdict, const char *says)
 {
 	struct flow flow;
@@ -119,25 +319,39 @@ static void loss_verdict(json_t *document, const struct flow_table *flows,
 		snprintf(missing, sizeof(missing), ", %u packets missing here", finding->missing);
 	json_t *row = pcap_verdict_add(document, verdict, "%s to QP 0x%06x of %s: %s, %s%s", src,
 		flow.key.dst_qp, dst, says, times, missing);
+	if (!row)
+		return NULL;
 	json_object_set_new(row, "src", json_string(src));
 	json_object_set_new(row, "dst", json_string(dst));
 	pcap_count_put(row, "dst_qp", flow.key.dst_qp);
 	pcap_count_put(row, "n", finding->n);
 	pcap_count_put(row, "missing", finding->missing);
+	return row;
+}
+
+/* Of many the first few; the last of these says how many there are beside. */
+static void loss_verdicts_of(json_t *document, const struct flow_table *flows, size_t at, bool few)
+{
+	size_t n;
+	rw_cleanup(freep) struct loss_finding *found =
+		loss_findings(flows, loss_sentences[at].cause, &n);
+	const enum pcap_verdict kind = loss_sentences[at].verdict;
+	for (size_t k = 0; k < n && !(few && k >= LOSS_QPS_TOLD); k++) {
+		json_t *row =
+			loss_verdict(document, flows, &found[k], kind, loss_sentences[at].says);
+		if (few && k + 1 == LOSS_QPS_TOLD && n > LOSS_QPS_TOLD)
+			pcap_count_put(row, "more", n - LOSS_QPS_TOLD);
+	}
 }
 
 static void loss_verdicts(json_t *document, const struct flow_table *flows)
 {
+	const bool grouped = pcap_put_loss_groups(document, flows);
 	const struct loss_totals *totals = loss_totals(flow_table_loss(flows));
 	for (size_t i = 0; i < rw_countof(loss_sentences); i++) {
 		if (totals->events[loss_sentences[i].cause] == 0)
 			continue;
-		size_t n;
-		rw_cleanup(freep) struct loss_finding *found =
-			loss_findings(flows, loss_sentences[i].cause, &n);
-		for (size_t k = 0; k < n; k++)
-			loss_verdict(document, flows, &found[k], loss_sentences[i].verdict,
-				loss_sentences[i].says);
+		loss_verdicts_of(document, flows, i, grouped);
 	}
 	if (totals->capture_gaps == 0)
 		return;

@@ -190,7 +190,9 @@ static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, b
 	const struct intake_name *name = &intake->names[id];
 	if (!intake_who(intake, name, host, &device, &port))
 		return ENTITY_NONE;
-	if (!port) {
+	if (!port && !name->ifindex) {
+		port = ""; /* the device itself: it says no port */
+	} else if (!port) {
 		*ret_known_port = name->who != INTAKE_DEVICE;
 		snprintf(number, sizeof(number), "ifindex %u", name->ifindex);
 		port = number;

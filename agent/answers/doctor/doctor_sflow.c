@@ -28,6 +28,9 @@ static const struct {
 	{"unmapped_ports", "sampled ports have an ifIndex without a name",
 		"let SNMP read the device, or give sflow.ports; their rows stand under 'ifindex "
 		"N'"},
+	{"portless", "flow samples name no port: ifIndex 0 on both sides",
+		"let the sender fill in the input and output of its samples (its own ifIndex); "
+		"their rows stand under the device, without a port"},
 	{"beyond", "samples were left out because there were too many ports or too many samples",
 		"sample less: 1 in 10,000 or coarser on ports of 400G"},
 };

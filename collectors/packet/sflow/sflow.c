@@ -162,7 +162,7 @@ static uint32_t listen_entity(void *arg, uint32_t agent, uint32_t ifindex)
 	if (device) {
 		name = device->name;
 		port = datagram_senders_port(listen->door.senders, device, ifindex);
-		listen->unmapped_ports += !port;
+		listen->unmapped_ports += !port && ifindex;
 	} else {
 		name = address_text(host, listen->v[agent].address);
 		listen->unmapped_agents++;
@@ -376,6 +376,7 @@ static void sflow_collector_figures(const void *instance, collector_figure_fn *f
 		{"unmapped_agents", listen->unmapped_agents},
 		{"unmapped_ports", listen->unmapped_ports},
 		{"beyond", p->beyond},
+		{"portless", p->portless},
 		{"withheld", p->withheld},
 	};
 	for (size_t i = 0; i < rw_countof(figures); i++)

@@ -148,6 +148,13 @@ void sflow_ports_add(struct sflow_ports *ports, uint32_t agent, const struct sfl
 	const bool at_output = of_port && out && sample->source_index == sample->output.index &&
 		!(in && sample->source_index == sample->input.index);
 	const bool at_input = of_port && in && sample->source_index == sample->input.index;
+	const bool unsaid = sample->input.kind == SFLOW_PORT_UNKNOWN &&
+		sample->output.kind == SFLOW_PORT_UNKNOWN;
+	if (unsaid) {
+		ports->counts.portless++;
+		ports_end_add(ports, side_at(ports, agent, 0, FLOW_DIR_UNKNOWN), true, sample,
+			packet, t_ns);
+	}
 	if (in)
 		ports_end_add(ports, side_at(ports, agent, sample->input.index, FLOW_DIR_IN),
 			at_input, sample, packet, t_ns);

@@ -23,7 +23,9 @@ struct sflow_ports;
 struct sflow_ports *sflow_ports_new(uint64_t seed); /* of the hashes and of chance */
 void sflow_ports_free(struct sflow_ports *ports); /* NULL is fine */
 
-/* sflow_ports_add - a flow sample of @agent, a dense number; @packet NULL: no header was read. */
+/* sflow_ports_add - a flow sample of @agent, a dense number; @packet NULL: no header was read. One
+ * that names neither the port it came in at nor the one it went out by is of ifIndex 0, the device
+ * itself. */
 void sflow_ports_add(struct sflow_ports *ports, uint32_t agent, const struct sflow_sample *sample,
 	const struct roce_packet *packet, int64_t t_ns);
 
@@ -42,6 +44,7 @@ void sflow_ports_end(struct sflow_ports *ports, int64_t from_ns, int64_t to_ns,
 struct sflow_ports_counts {
 	uint64_t beyond; /* samples left out because of the two bounds */
 	uint64_t withheld; /* intervals of a port without rows, because its sampling changed */
+	uint64_t portless; /* samples that name no port: they stand under ifIndex 0 */
 	uint32_t ports; /* ports and directions */
 };
 const struct sflow_ports_counts *sflow_ports_counts(const struct sflow_ports *ports);

@@ -53,11 +53,12 @@ static void end(struct sflow_ports *ports)
 static void add(struct sflow_ports *ports, uint32_t source, uint32_t in, uint32_t to,
 	uint32_t sampling, uint32_t qp)
 {
+	/* 0, as in a datagram: it does not say */
 	const struct sflow_sample s = {.kind = SFLOW_FLOW,
 		.source_index = source,
 		.sampling = sampling,
-		.input = {SFLOW_PORT_INDEX, in},
-		.output = {SFLOW_PORT_INDEX, to}};
+		.input = {in ? SFLOW_PORT_INDEX : SFLOW_PORT_UNKNOWN, in},
+		.output = {to ? SFLOW_PORT_INDEX : SFLOW_PORT_UNKNOWN, to}};
 	struct roce_packet p = {.kind = PACKET_ROCE,
 		.sampled = true,
 		.family = 4,
@@ -97,6 +98,23 @@ static void test_both_ends(void **state)
 	for (int i = 0; i < 6; i++)
 		end(ports); /* and after a while not looked at any more */
 	assert_int_equal(total(49, FLOW_DIR_OUT, NULL), -1);
+	sflow_ports_free(ports);
+}
+
+/* A sender that knows no ports (a host, a collector in between): its samples are not lost, and
+ * counted, so that somebody is told. */
+static void test_no_port(void **state)
+{
+	struct sflow_ports *ports = sflow_ports_new(1);
+	uint32_t sampling = 0;
+	for (uint32_t i = 0; i < 10; i++)
+		add(ports, 0, 0, 0, 32, i);
+	add(ports, 3, 3, 0, 32, 1); /* one end is enough */
+	assert_int_equal(sflow_ports_counts(ports)->portless, 10);
+	end(ports);
+	assert_int_equal(total(0, FLOW_DIR_UNKNOWN, &sampling), 10);
+	assert_int_equal(sampling, 32);
+	assert_int_equal(total(3, FLOW_DIR_IN, NULL), 1);
 	sflow_ports_free(ports);
 }
 
@@ -243,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_ends),
+		cmocka_unit_test(test_no_port),
 		cmocka_unit_test(test_sampled_at_output),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_port_bounds),
