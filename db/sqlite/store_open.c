@@ -51,6 +51,11 @@ static int prepare_all(struct store_writer *writer)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite_prepare(writer->db,
+			"INSERT INTO series_count(device, metric, n) VALUES(?1, ?2, ?3) "
+			"ON CONFLICT(device, metric) DO UPDATE SET n=n+excluded.n",
+			&writer->series_count);
+	if (rc == SQLITE_OK)
+		rc = sqlite_prepare(writer->db,
 			"INSERT INTO tail(device, from_ns, to_ns, n, metrics, data) "
 			"VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 			&writer->tail.insert);
@@ -218,6 +223,7 @@ void writer_close_file(struct store_writer *writer)
 	writer_spool_close(writer);
 	sqlite3_finalize(writer->old_health);
 	sqlite3_finalize(writer->series);
+	sqlite3_finalize(writer->series_count);
 	sqlite3_finalize(writer->tail.insert);
 	writer->old_health = writer->series = writer->tail.insert = NULL;
 	/* the last connection to close copies the write-ahead log into the file and removes it */

@@ -53,6 +53,7 @@ static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
 			    "metric>?2 ORDER BY metric, from_ns LIMIT 1",
 	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
 	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
+	[BLOCKS_COUNTS] = "SELECT metric, n FROM series_count WHERE device=?1",
 	/* how many names of a device ever had a metric and were known at a time */
 	[BLOCKS_HAVING] =
 		"SELECT count(*) FROM entity d CROSS JOIN entity e ON e.device=d.device CROSS JOIN "
@@ -186,6 +187,7 @@ int blocks_device(struct blocks *blocks, int64_t device, int64_t from_ns, int64_
 	blocks->to_ns = to_ns;
 	blocks->has_device = true;
 	blocks->older_listed = false;
+	blocks->counts_read = false;
 	blocks->older.n = 0;
 	sqlite3_bind_int64(st, 1, device);
 	sqlite3_bind_int64(st, 2, from_ns);
@@ -339,6 +341,7 @@ struct gathering {
 	size_t n_series, cap_series, cap_merged;
 	/* columns of the series before: equal ones are lent again */
 	const int64_t *last_t;
+	const uint64_t *last_value; /* of lanes at rest */
 	const uint16_t *last_flags, *last_source;
 	const uint32_t *last_window;
 	uint32_t last_n;
@@ -526,13 +529,13 @@ static void gathering_emit(struct gathering *gathering, int64_t entity, uint32_t
 	if (n == 0)
 		return;
 	ret->t_ns = shared_column(a, gathering->last_t, builder->t_ns + first, n, same_n);
-	ret->value = arena_copy(
-		a, builder->value + first, n * sizeof(*ret->value), n * sizeof(*ret->value));
+	ret->value = shared_column(a, gathering->last_value, builder->value + first, n, same_n);
 	ret->flags = shared_column(a, gathering->last_flags, builder->flags + first, n, same_n);
 	ret->source = shared_column(a, gathering->last_source, builder->source + first, n, same_n);
 	ret->window_ms =
 		shared_column(a, gathering->last_window, builder->window_ms + first, n, same_n);
 	gathering->last_t = ret->t_ns;
+	gathering->last_value = ret->value;
 	gathering->last_flags = ret->flags;
 	gathering->last_source = ret->source;
 	gathering->last_window = ret->window_ms;
@@ -899,32 +902,67 @@ static size_t gathering_found(
 	return found;
 }
 
-/* How many anchors there can be. Where blocks do not say, table series does. */
-static int gathering_expected(
-	struct blocks *blocks, const struct gather_want *want, struct walk *walk, size_t *ret)
+/* Table series_count of the device at hand, into .counts. */
+static int blocks_counts(struct blocks *blocks)
 {
 	sqlite3_stmt *st;
+	int rc = SQLITE_OK;
 
-	if (want->entities) {
-		*ret = want->n_entities;
+	if (blocks->counts_read)
 		return SQLITE_OK;
+	memset(blocks->counts, 0, sizeof(blocks->counts));
+	rc = blocks_prepared(blocks, BLOCKS_COUNTS, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, blocks->device);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int64_t number = sqlite3_column_int64(st, 0);
+		blocks->looked++;
+		for (unsigned m = 0; m < METRIC_COUNT; m++)
+			if (blocks->number[m] == number)
+				blocks->counts[m] = sqlite3_column_int64(st, 1);
 	}
-	if (walk->known == 0) {
-		int rc = blocks_prepared(blocks, BLOCKS_HAVING, &st);
-		if (rc != SQLITE_OK)
-			return rc;
-		sqlite3_bind_int64(st, 1, blocks->device);
-		sqlite3_bind_text(st, 2, metric_info(want->metric)->name, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(st, 3, blocks->from_ns);
-		rc = sqlite3_step(st);
-		if (rc == SQLITE_ROW)
-			walk->known = sqlite3_column_int64(st, 0);
-		const int reset = sqlite3_reset(st);
-		if (rc != SQLITE_ROW)
-			return reset;
+	blocks->counts_read = rc == SQLITE_DONE;
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* How many series were known at the time: each name of the device is looked at. */
+static int gathering_count(struct blocks *blocks, const struct gather_want *want, int64_t *ret)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, BLOCKS_HAVING, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, blocks->device);
+	sqlite3_bind_text(st, 2, metric_info(want->metric)->name, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3, blocks->from_ns);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*ret = sqlite3_column_int64(st, 0);
+	blocks->looked += (uint64_t)*ret;
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* How many anchors there can be, when no older piece had been read yet: blocks say it, else the
+ * count that the writer keeps, which may be too large where names are gone. 0: not known. */
+static int gathering_most(
+	struct blocks *blocks, const struct gather_want *want, struct walk *walk, int64_t *ret)
+{
+	int rc = SQLITE_OK;
+
+	*ret = walk->known;
+	if (*ret == 0 && blocks->has_counts) {
+		rc = blocks_counts(blocks);
+		*ret = blocks->counts[want->metric];
 	}
-	*ret = (size_t)walk->known;
-	return SQLITE_OK;
+	return rc;
 }
 
 /* The next older piece, the newest first: a row of the tail or a block. */
@@ -960,32 +998,90 @@ static int gathering_older_next(struct blocks *blocks, int64_t number, struct wa
 	return gathering_open_block(gathering, walk->st, ret);
 }
 
+/* Where the kept count is not reached after so many pieces, names may be gone: they are counted. */
+enum { PIECES_BEFORE_COUNT = 2 };
+
+struct search { /* for the anchors of a metric, from piece to piece */
+	size_t at_tail;
+	int64_t most; /* anchors there can be; 0 = not known yet */
+	unsigned pieces; /* that were read */
+	bool begun; /* something was found: .most is known as far as it can be */
+	bool counted, whole; /* .most is exact; a piece had every series that there is */
+};
+
+/* Up to when an older piece could still have an anchor, into @ret_ns; INT64_MIN: whenever. */
+static int search_bound(struct blocks *blocks, const struct gather_want *want,
+	struct search *search, int64_t *ret_ns)
+{
+	const size_t found = gathering_found(blocks->gathering, want, ret_ns);
+	size_t most = (size_t)search->most;
+	int rc = SQLITE_OK;
+
+	if (search->whole)
+		return SQLITE_OK;
+	const bool vain = search->most == 0 || search->pieces >= PIECES_BEFORE_COUNT;
+	if (!want->entities && !search->counted && vain && found != most) {
+		rc = gathering_count(blocks, want, &search->most);
+		search->counted = true;
+		most = (size_t)search->most;
+	}
+	if (want->entities && (most == 0 || want->n_entities < most))
+		most = want->n_entities;
+	if (found < most)
+		*ret_ns = INT64_MIN;
+	return rc;
+}
+
+/* Has the piece all series that there are, and each of them that is wanted its anchor now? */
+static bool search_is_whole(const struct gathering *gathering, const struct gather_want *want,
+	const struct search *search, const struct piece *piece)
+{
+	size_t with = 0, of_piece = 0;
+
+	if (search->most == 0 || block_series(&piece->reader) < search->most)
+		return false;
+	for (size_t i = 0; i < gathering->n_series; i++)
+		with += gathering->series[i].has_anchor;
+	for (uint32_t i = 0; i < block_series(&piece->reader); i++)
+		of_piece += want_has(want, block_entity(&piece->reader, i));
+	return with >= of_piece;
+}
+
 static int gathering_anchors(struct blocks *blocks, const struct gather_want *want, int64_t number,
 	struct walk *walk, struct arena *a)
 {
 	struct gathering *gathering = blocks->gathering;
-	size_t at_tail = 0, expected = 0;
-	bool asked = false;
+	struct search search = {0};
+	int64_t after_ns = INT64_MIN;
 	int rc = blocks_older(blocks);
 
+	/* a metric that the range does not have is not counted before an older piece has it */
+	search.begun = gathering_found(gathering, want, &after_ns) > 0;
+	if (rc == SQLITE_OK && search.begun) {
+		walk_step(walk);
+		rc = gathering_most(blocks, want, walk, &search.most);
+	}
 	while (rc == SQLITE_OK) {
-		int64_t oldest_ns;
-		const size_t found = gathering_found(gathering, want, &oldest_ns);
 		struct piece piece = {0};
-		bool has;
-		if (!asked && walk_step(walk) != SQLITE_ROW && blocks->older.n == 0)
+		bool has = false;
+		if (walk_step(walk) != SQLITE_ROW && search.at_tail >= blocks->older.n)
 			break; /* nothing is older */
-		if (!asked)
-			rc = gathering_expected(blocks, want, walk, &expected);
-		asked = true;
-		if (found < expected)
-			oldest_ns = INT64_MIN;
+		after_ns = INT64_MIN;
+		if (search.begun)
+			rc = search_bound(blocks, want, &search, &after_ns);
 		if (rc == SQLITE_OK)
 			rc = gathering_older_next(
-				blocks, number, walk, &at_tail, oldest_ns, &piece, &has);
+				blocks, number, walk, &search.at_tail, after_ns, &piece, &has);
 		if (rc != SQLITE_OK || !has)
 			break;
-		rc = gathering_older_piece(blocks, want, &piece, a);
+		search.pieces++;
+		blocks->looked++;
+		if (!search.begun)
+			rc = gathering_most(blocks, want, walk, &search.most);
+		if (rc == SQLITE_OK)
+			rc = gathering_older_piece(blocks, want, &piece, a);
+		search.begun = true;
+		search.whole |= search_is_whole(gathering, want, &search, &piece);
 	}
 	return rc;
 }

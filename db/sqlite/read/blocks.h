@@ -37,6 +37,7 @@ enum blocks_statement {
 	BLOCKS_DATA,
 	BLOCKS_LAST_OF,
 	BLOCKS_FIRST_OF,
+	BLOCKS_COUNTS,
 	BLOCKS_HAVING,
 	BLOCKS_STATEMENTS
 };
@@ -64,6 +65,13 @@ struct blocks {
 	struct arena *tail_arena;
 	struct tail_rows inside, older;
 	bool older_listed;
+	/* how many series of each metric it has, as table series_count says; none before a file's
+	 * version SCHEMA_COUNTS: .has_counts, the opener's to set */
+	int64_t counts[METRIC_COUNT];
+	bool has_counts, counts_read;
+	/* names, counts and older rows that were looked at for anchors, since it was made: for
+	 * tests, which hold what a reading costs */
+	uint64_t looked;
 	struct gathering *gathering; /* of blocks_gather(), made when first needed */
 	void (*gathering_free)(struct gathering *gathering);
 };

@@ -590,6 +590,7 @@ static int open_reader_file(struct series_db *db, struct err *e)
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
 	db->blocks = blocks_new(db->db);
+	db->blocks->has_counts = version >= SCHEMA_COUNTS;
 	return 0;
 }
 

@@ -405,7 +405,12 @@ static int delete_for(struct store_writer *writer, const char *sql, int64_t id)
 static int delete_name(struct store_writer *writer, int64_t id)
 {
 	static const char *const rest[] = {
+		("UPDATE series_count SET n=n-1 WHERE device=(SELECT d.id FROM entity e CROSS JOIN "
+		 "entity d ON d.device=e.device AND d.port='' AND d.priority=-1 WHERE e.id=?1) "
+		 "AND metric IN (SELECT m.id FROM series s CROSS JOIN metric_name m ON "
+		 "m.name=s.metric WHERE s.entity=?1)"),
 		"DELETE FROM series WHERE entity=?1",
+		"DELETE FROM series_count WHERE device=?1",
 		"DELETE FROM block WHERE device=?1",
 		"DELETE FROM block_minute WHERE device=?1",
 		"DELETE FROM block_hour WHERE device=?1",

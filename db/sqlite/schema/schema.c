@@ -131,8 +131,21 @@
 	"CREATE INDEX burst_t ON burst(t_ns);"                                                     \
 	"CREATE INDEX burst_incident ON burst(incident_id);"
 
+/*
+ * How many series of each metric a device has in table series, for readers: one that looks back for
+ * the newest value of each knows by it when it has them all, without a look at each name.
+ */
+#define STEP_2                                                                                     \
+	"CREATE TABLE series_count(device INTEGER NOT NULL, metric INTEGER NOT NULL, "             \
+	"n INTEGER NOT NULL, PRIMARY KEY(device, metric)) WITHOUT ROWID;"                          \
+	"INSERT INTO series_count SELECT d.id, m.id, count(*) FROM entity d CROSS JOIN "           \
+	"entity e ON e.device=d.device CROSS JOIN series s ON s.entity=e.id CROSS JOIN "           \
+	"metric_name m ON m.name=s.metric WHERE d.port='' AND d.priority=-1 "                      \
+	"GROUP BY d.id, m.id;"
+
 static const char *const steps[] = {
 	STEP_1_NAMES STEP_1_SAMPLES STEP_1_FLOWS STEP_1_STATE STEP_1_RECORDS,
+	STEP_2,
 };
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 const struct schema_steps schema_released = {steps, SCHEMA_VERSION};
@@ -155,7 +168,8 @@ static int schema_refuse(const char *path, sqlite3_int64 version, int known, str
 #define SCHEMA_TABLES                                                                              \
 	"'alert','block','block_hour','block_minute','burst','device_attr','entity','event',"      \
 	"'fabric_history','finding','flow','health','incident','meta','metric_name','port_attr',"  \
-	"'recommendation','rollup_due','series','silence','spool','tail','target','text'"
+	"'recommendation','rollup_due','series','series_count','silence','spool','tail','target'," \
+	"'text'"
 
 /* A view or a virtual table in place of a table, or a trigger on one, would run statements of
  * whoever made the file. We make none. */

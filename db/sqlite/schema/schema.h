@@ -21,10 +21,12 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4345 /* "RoCE" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 /* "RoCw": files of the time before the first release. Their versions went up to 9, and mean nothing
  * here. */
 #define SCHEMA_DEVELOPMENT_ID 0x526f4377
+/* from this version on a file has table series_count */
+#define SCHEMA_COUNTS 2
 /* key of table meta: the database was made by a replay, no agent ever wrote it */
 #define SCHEMA_RECORDED "recorded"
 

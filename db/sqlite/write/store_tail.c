@@ -43,6 +43,34 @@ static int tail_note_series(struct store_writer *writer, const struct sample *sa
 	return SQLITE_OK;
 }
 
+/* Table series_count follows what this call added to table series from .new_series[@first] on. They
+ * mostly come device by device: one line for each metric of a device then. */
+static int tail_count_series(struct store_writer *writer, size_t first)
+{
+	uint32_t n[METRIC_COUNT] = {0};
+	int rc = SQLITE_OK;
+
+	for (size_t i = first; rc == SQLITE_OK && i < writer->n_new_series; i++) {
+		const struct new_series *series = &writer->new_series[i];
+		const uint32_t device = writer->entities[series->entity].device_id;
+		n[series->metric]++;
+		if (i + 1 < writer->n_new_series &&
+			writer->entities[series[1].entity].device_id == device)
+			continue;
+		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
+			if (n[m] == 0)
+				continue;
+			sqlite3_bind_int64(
+				writer->series_count, 1, writer->entities[device].file_id);
+			sqlite3_bind_int64(writer->series_count, 2, writer->tail.number[m]);
+			sqlite3_bind_int64(writer->series_count, 3, n[m]);
+			rc = sqlite_run(writer->series_count);
+		}
+		memset(n, 0, sizeof(n));
+	}
+	return rc;
+}
+
 /* The place of @entity, a device, among the devices of this call. */
 static uint32_t tail_device_at(struct store_writer *writer, uint32_t entity)
 {
@@ -238,8 +266,12 @@ int writer_samples(struct store_writer *writer, const struct sample *samples, si
 {
 	struct tail_state *tail = &writer->tail;
 
+	const size_t first = writer->n_new_series;
+
 	tail_room(tail, n);
 	int rc = tail_group(writer, samples, n);
+	if (rc == SQLITE_OK)
+		rc = tail_count_series(writer, first);
 	for (size_t i = 0; rc == SQLITE_OK && i < tail->n_devices; i++)
 		rc = tail_write_device(writer, samples, &tail->devices[i]);
 	return rc;

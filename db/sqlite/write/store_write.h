@@ -416,7 +416,7 @@ struct store_writer {
 	sqlite3_stmt *names[NAME_STATEMENTS];
 	struct new_series *new_series; /* in the open transaction */
 	size_t n_new_series, cap_new_series;
-	sqlite3_stmt *series;
+	sqlite3_stmt *series, *series_count;
 	struct tail_state tail;
 	struct seal seal;
 	struct rollup_state rollup;

@@ -207,6 +207,12 @@ static void oldest_opens(void **state)
 	entities_free(t);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples"), 5);
 	assert_int_equal(world_int(&w, "SELECT max(rate) FROM rates"), 10);
+	/* of version 2: counted at the migration, and not again with a series that was there */
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM series_count"), 2);
+	assert_int_equal(
+		world_int(&w, "SELECT n FROM series_count WHERE device=2 AND metric=58"), 1);
+	assert_int_equal(
+		world_int(&w, "SELECT n FROM series_count WHERE device=2 AND metric=1"), 1);
 	world_done(&w);
 }
 
@@ -304,7 +310,7 @@ static void unknown_is_refused(void **state)
 	} rows[] = {
 		{"PRAGMA user_version=99", "a newer rocewatch (schema version 99,",
 			"use that version"},
-		{"PRAGMA user_version=2", "a newer rocewatch", "use that version"},
+		{"PRAGMA user_version=3", "a newer rocewatch", "use that version"},
 		{"PRAGMA user_version=0", "schema version 0,", "put a backup in its place"},
 		{"PRAGMA user_version=-1", "schema version -1,", "put a backup in its place"},
 		/* from before the first release, whatever its version: also 1 */
