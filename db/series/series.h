@@ -118,7 +118,12 @@ struct window_spec {
 	/* only these (sorted by id); n_entities 0 = all. Flows are not filtered. */
 	const uint32_t *entities;
 	size_t n_entities;
+	/* of priorities only these, WINDOW_LANES and a bit each; what belongs to ports and devices
+	 * comes in any case. 0 = all. A store may leave the others out, which are most of a fabric;
+	 * it need not. */
+	unsigned lanes;
 };
+#define WINDOW_LANES 0x100u
 
 /* series_window - what every filler of a window shares, so that all give identical windows. For
  * files of db/ only. */

@@ -102,7 +102,7 @@ static int read_newest(struct client *client, struct arena *a, struct window *re
 {
 	int64_t last_ns, length_ns = 3 * config_interval(client->config);
 	const int rc = history_range(client->history, NULL, &last_ns, e);
-	*ret = (struct window){.entities = history_entities(client->history)};
+	*ret = (struct window){.entities = history_names(client->history)};
 	if (rc == -ENODATA)
 		return 0;
 	if (rc < 0)
@@ -111,8 +111,10 @@ static int read_newest(struct client *client, struct arena *a, struct window *re
 		last_ns = client->at_ns;
 	if (length_ns < LEAST_NS)
 		length_ns = LEAST_NS;
-	const struct window_spec spec = {
-		.metrics = class_world_metrics, .n_metrics = class_world_n_metrics, .flows = true};
+	const struct window_spec spec = {.metrics = class_world_metrics,
+		.n_metrics = class_world_n_metrics,
+		.flows = true,
+		.lanes = WINDOW_LANES | client->config->fabric->lossless_mask};
 	ret->from_ns = last_ns - length_ns;
 	ret->to_ns = last_ns;
 	return history_window(client->history, a, &spec, ret->from_ns, last_ns, ret, e);

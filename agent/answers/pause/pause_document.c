@@ -597,6 +597,20 @@ static bool any_cycle(const struct pause_graph *graph, int priority)
 	return false;
 }
 
+static double pause_document_strongest(const struct port_prio *prio)
+{
+	return fmax(fmax(prio->rx_pause.hi, prio->tx_pause.hi), -1);
+}
+
+/* Was anybody paused? */
+static bool any_pause(const struct observed *observed)
+{
+	for (size_t i = 0; i < observed->n_prios; i++)
+		if (pause_document_strongest(observed->prios[i]) > 0)
+			return true;
+	return false;
+}
+
 /* Roots that are accepted; when there is none, and no ring either, the strongest candidates. */
 static void put_trees(const struct pause_graph *graph, const struct pause_graph *tail,
 	const struct pause_ask *asked, struct arena *a, struct pause_tree_answer *ret)
@@ -697,11 +711,6 @@ static struct pause_pair pair_of(const struct port_prio *prio, struct arena *a)
 		.tx_quality = share_quality(&prio->tx_pause),
 		.rx_frames = frames_of(&prio->rx_frames),
 		.tx_frames = frames_of(&prio->tx_frames)};
-}
-
-static double pause_document_strongest(const struct port_prio *prio)
-{
-	return fmax(fmax(prio->rx_pause.hi, prio->tx_pause.hi), -1);
 }
 
 static int by_strength(const void *left, const void *right)
@@ -856,10 +865,10 @@ int pause_tree_make(struct client *client, const struct pause_ask *ask, struct a
 	int r = pause_document_begin(client, &asked, &range, &graph, a, e);
 	if (r < 0)
 		return r;
-	/* A ring that closed during the time range has moved something in it: so the end of the
+	/* A ring that closed during the time range has paused somebody in it: so the end of the
 	 * range is searched for rings as well. */
 	const struct pause_graph *tail = graph;
-	if (!any_cycle(graph, asked.priority))
+	if (!any_cycle(graph, asked.priority) && any_pause(graph->observed))
 		r = graph_of(client, range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART,
 			range.to_ns, a, &tail, e);
 	if (r < 0)

@@ -34,21 +34,12 @@ static int64_t watch_floor(int64_t t_ns, int64_t step_ns)
 }
 
 /* Most of a database are queues of lossy priorities, which no signal reads. */
-static void watch_only_lossless(
-	const struct client *client, struct arena *a, struct window_spec *spec)
+static unsigned watch_lanes(const struct client *client)
 {
 	const unsigned mask = client->config->fabric->lossless_mask;
-	const struct entities *entities = history_entities(client->history);
-	const uint32_t n = entities_count(entities);
 	if (!mask)
-		return;
-	uint32_t *ids = arena_array(a, uint32_t, n + 1);
-	for (uint32_t id = 1; id <= n; id++) {
-		const struct entity *entity = entity_get(entities, id);
-		if (entity && (entity->priority < 0 || (mask >> entity->priority & 1)))
-			ids[spec->n_entities++] = id;
-	}
-	spec->entities = ids;
+		return 0;
+	return WINDOW_LANES | mask;
 }
 
 static int watch_read_signals(struct client *client, struct arena *a, int64_t interval_ns,
@@ -58,10 +49,10 @@ static int watch_read_signals(struct client *client, struct arena *a, int64_t in
 	if (length_ns < WINDOW_LEAST_NS)
 		length_ns = WINDOW_LEAST_NS;
 	const int64_t to_ns = watch_floor(watch_closed_ns(client, interval_ns), interval_ns);
-	struct window_spec spec = {.metrics = golden_window_metrics,
+	const struct window_spec spec = {.metrics = golden_window_metrics,
 		.n_metrics = golden_n_window_metrics,
-		.flows = true};
-	watch_only_lossless(client, a, &spec);
+		.flows = true,
+		.lanes = watch_lanes(client)};
 	ret->from_ns = to_ns - length_ns;
 	ret->to_ns = to_ns;
 	return history_window(client->history, a, &spec, ret->from_ns, to_ns, ret, e);
@@ -93,12 +84,13 @@ static void watch_add_member(const struct entities *entities, const struct fabri
 	}
 }
 
-/* Ports to hosts are members of no group: half of a fabric. */
+/* Ports to hosts are members of no group: half of a fabric. The signals' window has brought the
+ * names. */
 static void watch_only_members(
 	const struct client *client, struct arena *a, struct window_spec *spec)
 {
 	const struct fabric *fabric = client->config->fabric;
-	const struct entities *entities = history_entities(client->history);
+	const struct entities *entities = history_names(client->history);
 	struct watch_ids ids = {0};
 	for (size_t d = 0; d < fabric->n_devices; d++)
 		for (size_t g = 0; g < fabric->devices[d]->n_groups; g++) {
@@ -148,7 +140,9 @@ static int watch_read_back(struct client *client, struct arena *a, int64_t inter
 		length_ns = GOLDEN_BACK_NS;
 	if (!golden_wants_back(now))
 		return 0;
-	const struct window_spec spec = {.metrics = golden_metrics, .n_metrics = golden_n_metrics};
+	const struct window_spec spec = {.metrics = golden_metrics,
+		.n_metrics = golden_n_metrics,
+		.lanes = watch_lanes(client)};
 	struct window *window = arena_new_of(a, struct window);
 	window->from_ns = now->to_ns - length_ns;
 	window->to_ns = now->to_ns;

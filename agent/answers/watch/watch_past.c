@@ -87,7 +87,7 @@ static void past_take(struct watch_past *past, const struct entity *entity,
 	}
 }
 
-/* The few series of that device, sorted by id. */
+/* The few series of that device, sorted by id: the window of what is now has brought the names. */
 static uint32_t *past_ids(const struct entities *entities, struct arena *a, size_t *ret_n)
 {
 	uint32_t *ids = NULL;
@@ -110,7 +110,7 @@ static int past_read(struct watch_past *past, struct client *client, int64_t fro
 {
 	static const uint16_t metrics[] = {M_AGENT_SIGNAL};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct entities *entities = history_entities(client->history);
+	const struct entities *entities = history_names(client->history);
 	struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	struct window window;
 	spec.entities = past_ids(entities, a, &spec.n_entities);

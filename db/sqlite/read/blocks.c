@@ -668,10 +668,19 @@ static bool gathering_next(struct gathering *gathering, const struct gather_want
 	return any;
 }
 
-/* Is the piece at @entity? Where only some are wanted it goes there first. */
+/* The next one that is wanted is mostly so near; else it is searched for. */
+enum { PIECE_STEPS = 16 };
+
+/* Is the piece at @entity? Where only some are wanted it goes there first; they come ascending. */
 static bool piece_at(struct piece *piece, const struct gather_want *want, int64_t entity)
 {
-	if (want->entities)
+	for (unsigned i = 0; want->entities && i < PIECE_STEPS; i++, piece->at++) {
+		if (piece->at >= block_series(&piece->reader) ||
+			block_entity(&piece->reader, piece->at) >= entity)
+			break;
+	}
+	if (want->entities && piece->at < block_series(&piece->reader) &&
+		block_entity(&piece->reader, piece->at) < entity)
 		piece->at = block_from(&piece->reader, entity);
 	return piece->at < block_series(&piece->reader) &&
 		block_entity(&piece->reader, piece->at) == entity;
@@ -1061,6 +1070,8 @@ static int gathering_anchors(struct blocks *blocks, const struct gather_want *wa
 		walk_step(walk);
 		rc = gathering_most(blocks, want, walk, &search.most);
 	}
+	for (size_t i = 0; i < gathering->n_pieces; i++)
+		search.whole |= search_is_whole(gathering, want, &search, &gathering->pieces[i]);
 	while (rc == SQLITE_OK) {
 		struct piece piece = {0};
 		bool has = false;

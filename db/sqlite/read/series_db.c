@@ -144,6 +144,8 @@ static int names_complete(struct series_db *db, uint32_t id)
 /* The index of gone names leads to few names among many, but each costs a seek, and they have to be
  * sorted then: where not more than this are to be left out, the table is read as it lies. */
 #define NAMES_GONE_FEW "50000"
+/* ?2: of priorities only these, a bit each; 0 = all */
+#define NAMES_LANES " AND (?2=0 OR priority<0 OR ?2>>priority&1) ORDER BY id"
 
 static const char *names_select(const struct series_db *db, int64_t from_ns, int *ret_rc)
 {
@@ -160,14 +162,15 @@ static const char *names_select(const struct series_db *db, int64_t from_ns, int
 	const int rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
 		return NAMES_COLUMNS
-			"gone_ns FROM entity INDEXED BY entity_gone WHERE gone_ns>=?1 ORDER BY id";
+			"gone_ns FROM entity INDEXED BY entity_gone WHERE gone_ns>=?1" NAMES_LANES;
 	if (rc != SQLITE_DONE)
 		*ret_rc = rc;
-	return NAMES_COLUMNS "gone_ns FROM entity NOT INDEXED WHERE gone_ns>=?1 ORDER BY id";
+	return NAMES_COLUMNS "gone_ns FROM entity NOT INDEXED WHERE gone_ns>=?1" NAMES_LANES;
 }
 
-/* @device NULL: all of them. */
-static int load_entities(struct series_db *db, int64_t from_ns, const char *device, size_t *ret_n)
+/* @device NULL: all of them, of priorities those of @lanes. */
+static int load_entities(
+	struct series_db *db, int64_t from_ns, const char *device, unsigned lanes, size_t *ret_n)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	const char *sql = NAMES_COLUMNS "gone_ns FROM entity WHERE device=?2 AND gone_ns>=?1 "
@@ -184,6 +187,8 @@ static int load_entities(struct series_db *db, int64_t from_ns, const char *devi
 	sqlite3_bind_int64(st, 1, from_ns);
 	if (device)
 		sqlite3_bind_text(st, 2, device, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_int64(st, 2, lanes);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		names_take(db, st);
 		++*ret_n;
@@ -263,22 +268,32 @@ static int names_version(struct series_db *db, int64_t *ret)
 
 int series_names_load(struct series_db *db, int64_t from_ns)
 {
+	return series_names_lanes(db, from_ns, 0);
+}
+
+int series_names_lanes(struct series_db *db, int64_t from_ns, unsigned lanes)
+{
 	int64_t version;
 	int rc = names_version(db, &version);
 
 	if (rc != SQLITE_OK)
 		return rc;
-	if (db->names_loaded && version == db->names_version && from_ns >= db->names_from_ns)
+	const bool enough = db->names_lanes == 0 || db->names_lanes == lanes;
+	if (db->names_loaded && enough && version == db->names_version &&
+		from_ns >= db->names_from_ns)
 		return SQLITE_OK;
+	if (db->names_loaded && !enough)
+		lanes = 0; /* those of both */
 	if (db->names_loaded && from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;
 	size_t n;
 	db->taking_version = version;
-	rc = load_entities(db, from_ns, NULL, &n);
+	rc = load_entities(db, from_ns, NULL, lanes, &n);
 	if (rc != SQLITE_OK)
 		return rc;
 	db->names_version = version;
 	db->names_from_ns = from_ns;
+	db->names_lanes = lanes;
 	db->names_loaded = true;
 	return SQLITE_OK;
 }
@@ -311,7 +326,7 @@ static int names_load_device(
 	if (smap_get(db->parts, device, length, &at))
 		return SQLITE_OK;
 	db->taking_version = version;
-	const int rc = load_entities(db, db->parts_from_ns, device, &n);
+	const int rc = load_entities(db, db->parts_from_ns, device, 0, &n);
 	*ret = n > 0;
 	if (rc == SQLITE_OK && n > 0)
 		smap_put(db->parts, device, length, 1);
@@ -321,7 +336,7 @@ static int names_load_device(
 /* Whether names of parts are enough: where all are there, they are looked at. */
 static int names_partly(struct series_db *db, int64_t *ret_version, bool *ret)
 {
-	*ret = !db->names_loaded;
+	*ret = !db->names_loaded || db->names_lanes != 0;
 	if (!*ret)
 		return SQLITE_OK;
 	return names_version(db, ret_version);
@@ -345,6 +360,17 @@ int series_names_filter(struct series_db *db, int64_t from_ns, const char *devic
 
 #define NAMES_PARTS_MOST 16 /* of more devices all names are read */
 
+/* Are these names loaded, as of @version? */
+static bool names_there(const struct series_db *db, int64_t version, const uint32_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ids[i] >= db->n_names || !db->names[ids[i]].file_id ||
+			db->names[ids[i]].version != version)
+			return false;
+	}
+	return true;
+}
+
 int series_names_some(struct series_db *db, int64_t from_ns, const uint32_t *ids, size_t n)
 {
 	int64_t version = 0;
@@ -353,6 +379,8 @@ int series_names_some(struct series_db *db, int64_t from_ns, const uint32_t *ids
 	bool part;
 	int rc = names_partly(db, &version, &part);
 
+	if (rc == SQLITE_OK && part && names_there(db, version, ids, n))
+		return SQLITE_OK;
 	for (size_t i = 0; rc == SQLITE_OK && part && i < n; i++) {
 		const uint32_t device = entity_device(db->entities, ids[i]);
 		const struct entity *entity = entity_get(db->entities, device);
@@ -364,9 +392,7 @@ int series_names_some(struct series_db *db, int64_t from_ns, const uint32_t *ids
 			rc = names_load_device(db, version, from_ns, entity->device, &part);
 	}
 	/* One that did not come along has another name in the file, or is gone. */
-	for (size_t i = 0; rc == SQLITE_OK && part && i < n; i++)
-		part = ids[i] < db->n_names && db->names[ids[i]].file_id &&
-			db->names[ids[i]].version == version;
+	part = part && names_there(db, version, ids, n);
 	if (rc != SQLITE_OK || part)
 		return rc;
 	return series_names_load(db, from_ns);
@@ -634,7 +660,7 @@ const struct entities *series_db_entities(struct history *history)
 {
 	struct series_db *db = series_db_of(history);
 
-	if (!db->names_loaded) {
+	if (!db->names_loaded || db->names_lanes != 0) {
 		db->names_rc = SQLITE_OK;
 		db->names_rc = series_begin(db, NAME_LIVE);
 		series_end(db);

@@ -33,6 +33,7 @@ struct series_db {
 	/* names that were known at .names_from_ns or later are loaded, as of .names_version */
 	bool names_loaded;
 	int64_t names_from_ns, names_version, taking_version;
+	unsigned names_lanes; /* .lanes of struct window_spec: of these only; 0 = all */
 	/* before that: devices whose names were read, as of .parts_version */
 	struct smap *parts;
 	int64_t parts_from_ns, parts_version;
@@ -128,6 +129,8 @@ struct series_slice {
  * SQLite result code. series_text_of - our id of a text; 0 when there is none, or, with .text_rc
  * set, when it could not be read. */
 int series_names_load(struct series_db *db, int64_t from_ns);
+/* series_names_lanes - the same, of priorities only those of .lanes of struct window_spec. */
+int series_names_lanes(struct series_db *db, int64_t from_ns, unsigned lanes);
 
 /* Names of a part, while not all are loaded; in a transaction, SQLite result codes.
  * series_names_filter - those of devices that match @device (a glob; NULL: all); *@ret_part (may be

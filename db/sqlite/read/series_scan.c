@@ -489,6 +489,27 @@ static void filler_choose(struct filler *filler)
 		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
 }
 
+/* Of priorities only those that are asked for: the names that were loaded. */
+static void filler_choose_lanes(struct filler *filler)
+{
+	const struct series_db *db = filler->db;
+	const uint32_t most = entities_count(db->entities);
+
+	filler->wanted = rw_calloc((size_t)most + 1, sizeof(*filler->wanted));
+	filler->file_ids = rw_calloc((size_t)most + 1, sizeof(*filler->file_ids));
+	for (uint32_t id = 1; id <= most; id++) {
+		if (!series_known(db, id, filler->from_ns))
+			continue;
+		const int priority = entity_get(db->entities, id)->priority;
+		if (priority >= 0 && !(filler->spec->lanes >> priority & 1))
+			continue;
+		filler->wanted[filler->n_wanted++] =
+			(struct wanted){entity_device(db->entities, id), db->names[id].file_id};
+	}
+	if (filler->n_wanted > 1)
+		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
+}
+
 static bool filler_knows(void *arg, int64_t file_id)
 {
 	const struct filler *filler = arg;
@@ -577,7 +598,10 @@ static int fill_some(struct filler *filler)
 {
 	int rc = SQLITE_OK;
 
-	filler_choose(filler);
+	if (filler->spec->n_entities > 0)
+		filler_choose(filler);
+	else
+		filler_choose_lanes(filler);
 	for (size_t i = 0, n; rc == SQLITE_OK && i < filler->n_wanted; i += n) {
 		const uint32_t device = filler->wanted[i].device;
 		for (n = 0; i + n < filler->n_wanted; n++) {
@@ -596,7 +620,7 @@ static int fill_series(struct filler *filler)
 	int rc = blocks_begin(filler->db->blocks);
 	if (rc != SQLITE_OK || filler->from_ns == INT64_MAX)
 		return rc;
-	if (filler->spec->n_entities > 0)
+	if (filler->spec->n_entities > 0 || filler->spec->lanes)
 		return fill_some(filler);
 	return fill_all(filler);
 }
@@ -670,7 +694,7 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	if (rc == SQLITE_OK && spec->n_entities > 0)
 		rc = series_names_some(db, from_ns, spec->entities, spec->n_entities);
 	else if (rc == SQLITE_OK)
-		rc = series_names_load(db, from_ns);
+		rc = series_names_lanes(db, from_ns, spec->lanes);
 	if (rc == SQLITE_OK)
 		rc = fill_series(&filler);
 	if (rc == SQLITE_OK && spec->flows)

@@ -166,6 +166,33 @@ static void some_are_found(void **state)
 	anchors_done(&w);
 }
 
+/* Of priorities only one: the others' names are not even loaded, until somebody asks for them. */
+static void lanes_are_left_out(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct anchors w;
+	struct history *history;
+	struct window window;
+	struct window_spec one = all;
+
+	anchors_init(&w);
+	for (int priority = 0; priority < 8; priority++)
+		put(&w, 5, "swp0", priority, M_PFC_RX_FRAMES);
+	poll_all(&w, 4, 3);
+	assert_int_equal(db_history_open(w.world.path, &history, NULL), 0);
+	one.lanes = WINDOW_LANES | 1 << 3;
+	const int64_t from_ns = SECONDS(12), to_ns = SECONDS(20);
+	assert_int_equal(history_window(history, a, &one, from_ns, to_ns, &window, NULL), 0);
+	assert_int_equal(window.n_series, 3 * 4);
+	assert_int_equal(entities_count(history_names(history)), 9);
+	assert_int_equal(history_window(history, a, &all, from_ns, to_ns, &window, NULL), 0);
+	assert_int_equal(window.n_series, 3 * 4 + 7);
+	assert_int_equal(history_window(history, a, &one, from_ns, to_ns, &window, NULL), 0);
+	assert_int_equal(window.n_series, 3 * 4);
+	history_close(history);
+	anchors_done(&w);
+}
+
 /* A count that is too large, as after names that went, costs a look at the names, and hides
  * nothing. */
 static void too_large_a_count(void **state)
@@ -193,6 +220,7 @@ int main(void)
 		cmocka_unit_test(cost_stands_still),
 		cmocka_unit_test(rare_is_found),
 		cmocka_unit_test(some_are_found),
+		cmocka_unit_test(lanes_are_left_out),
 		cmocka_unit_test(too_large_a_count),
 	};
 
