@@ -5,7 +5,8 @@
  * CASE holds fabric.yaml and samples.tsv (metrics as recorded), and optionally flows.tsv, one flow
  * of one capture interval a line: from_s  to_s  device  port  sampling  src  dst  src_port  dst_qp
  * packets  octets  burst_bps The row of totals is added here. Each window's verdict is one line;
- * what stands behind it follows when it differs from the window before.
+ * what stands behind it follows when it differs from the window before. Many windows that say the
+ * same are one line.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -101,43 +102,45 @@ static int read_flows(const char *path, struct entities *entities, struct series
 
 /* ---- findings as text ---------------------------------------------------- */
 
-static void print_list(const char *title, const char *const *v, size_t n)
+static void print_list(struct str *out, const char *title, const char *const *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		printf("    %-12s %s\n", title, v[i]);
+		str_addf(out, "    %-12s %s\n", title, v[i]);
 }
 
-static void print_details(const struct finding *f)
+static void print_details(struct str *out, const struct finding *f)
 {
 	if (f->verdict == FINDING_OVER) {
-		printf("    %-12s %.2f\n", "confidence", f->confidence_ratio);
-		printf("    %-12s %.3f\n", "loss", f->loss_ratio);
-		printf("    %-12s %" PRIu32 " windows\n", "hold", f->hold);
+		str_addf(out, "    %-12s %.2f\n", "confidence", f->confidence_ratio);
+		str_addf(out, "    %-12s %.3f\n", "loss", f->loss_ratio);
+		str_addf(out, "    %-12s %" PRIu32 " windows\n", "hold", f->hold);
 	}
-	printf("    %-12s %.3f\n", "coverage", f->coverage_ratio);
+	str_addf(out, "    %-12s %.3f\n", "coverage", f->coverage_ratio);
 	static const char *const signs[] = {[REASON_FOR] = "rests on",
 		[REASON_AGAINST] = "against",
 		[REASON_OPEN] = "not proved"};
 	for (size_t i = 0; i < f->n_reasons; i++)
-		print_list(signs[f->reasons[i].sign], &f->reasons[i].text, 1);
+		print_list(out, signs[f->reasons[i].sign], &f->reasons[i].text, 1);
 	for (size_t i = 0; i < f->n_evidence; i++) {
 		const struct evidence *e = &f->evidence[i];
-		printf("    %-12s %s%s%s = %.6g %s (%s)\n", "evidence", e->metric,
+		str_addf(out, "    %-12s %s%s%s = %.6g %s (%s)\n", "evidence", e->metric,
 			e->port ? " " : "", e->port ? e->port : "", e->value, e->unit,
 			quality_name(e->quality));
 	}
 	for (size_t i = 0; i < f->n_flows; i++) {
 		const struct finding_flow *w = &f->flows[i];
-		printf("    %-12s %s > %s sport %u QP 0x%06x at %s: %" PRIu64 " packets, %" PRIu64
-		       " octets, %" PRIu64 " bit/s in bursts\n",
+		str_addf(out,
+			"    %-12s %s > %s sport %u QP 0x%06x at %s: %" PRIu64 " packets, %" PRIu64
+			" octets, %" PRIu64 " bit/s in bursts\n",
 			"flow", w->src, w->dst, w->src_port, w->dst_qp, w->port, w->packets,
 			w->octets, w->burst_bps);
 	}
 	for (size_t i = 0; i < f->n_roles; i++)
-		printf("    %-12s %s: %s\n", "role", f->roles[i].entity, f->roles[i].role);
-	print_list("ruled out", f->ruled_out, f->n_ruled_out);
+		str_addf(out, "    %-12s %s: %s\n", "role", f->roles[i].entity, f->roles[i].role);
+	print_list(out, "ruled out", f->ruled_out, f->n_ruled_out);
 	for (size_t i = 0; i < f->n_next_steps; i++)
-		printf("    %-12s %s [%s]\n", "next", f->next_steps[i].text, f->next_steps[i].risk);
+		str_addf(out, "    %-12s %s [%s]\n", "next", f->next_steps[i].text,
+			f->next_steps[i].risk);
 }
 
 /* Details are told when the story changes. */
@@ -149,14 +152,15 @@ struct story {
 	char member[64];
 };
 
-static void print_finding(const struct finding *f, struct story *stories, size_t max)
+static void print_finding(
+	struct str *out, const struct finding *f, struct story *stories, size_t max)
 {
 	char subject[256];
 	snprintf(subject, sizeof(subject), "%s %s", f->device ? f->device : "-",
 		f->group          ? f->group
 			: f->port ? f->port
 				  : "-");
-	printf("  %s: %s %s %s\n    %-12s %s\n", subject, finding_verdict_name(f->verdict),
+	str_addf(out, "  %s: %s %s %s\n    %-12s %s\n", subject, finding_verdict_name(f->verdict),
 		f->verdict == FINDING_OVER ? severity_name(f->severity) : "-",
 		f->verdict == FINDING_OVER ? cause_name(f->cause) : "-", "says", f->summary);
 	struct story *s = NULL;
@@ -174,7 +178,52 @@ static void print_finding(const struct finding *f, struct story *stories, size_t
 		s->verdict = f->verdict;
 		s->severity = f->severity;
 	}
-	print_details(f);
+	print_details(out, f);
+}
+
+/* Windows that say the same, one after the other: from SAME_LEAST on they are one line. */
+enum { SAME_LEAST = 8 };
+struct same {
+	struct str text; /* of the last window that was printed */
+	int64_t begin_ns, window_ns; /* of the first that says the same */
+	int n;
+};
+
+static void print_window(int64_t begin_ns, int64_t length_ns, const char *text)
+{
+	printf("window %.3f - %.3f s%s\n", (double)begin_ns / 1e9,
+		(double)(begin_ns + length_ns) / 1e9, text);
+}
+
+static void same_end(struct same *same)
+{
+	if (same->n >= SAME_LEAST) {
+		char many[64];
+		snprintf(many, sizeof(many), ": %d windows say the same", same->n);
+		print_window(same->begin_ns, same->n * same->window_ns, many);
+	} else {
+		for (int i = 0; i < same->n; i++) {
+			print_window(same->begin_ns + i * same->window_ns, same->window_ns, "");
+			fputs(str_or(same->text.s, ""), stdout);
+		}
+	}
+	same->n = 0;
+}
+
+static void same_add(struct same *same, int64_t begin_ns, int64_t window_ns, struct str *text)
+{
+	if (same->window_ns && str_eq(str_or(same->text.s, ""), str_or(text->s, ""))) {
+		if (same->n++ == 0)
+			same->begin_ns = begin_ns;
+		return;
+	}
+	same_end(same);
+	same->window_ns = window_ns;
+	print_window(begin_ns, window_ns, "");
+	fputs(str_or(text->s, ""), stdout);
+	str_done(&same->text);
+	same->text = *text;
+	*text = (struct str){0};
 }
 
 int main(int argc, char **argv)
@@ -197,6 +246,7 @@ int main(int argc, char **argv)
 	struct entities *entities = entities_new();
 	struct series_memory *memory = series_memory_new(entities, INT64_MAX / 4);
 	struct sample_list samples = {0};
+	struct same same = {0};
 	/* before the first goto, which would skip its birth but not its end */
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	int code = 1;
@@ -247,11 +297,14 @@ int main(int argc, char **argv)
 			code = 1;
 			break;
 		}
-		printf("window %.3f - %.3f s\n", (double)t / 1e9, (double)(t + window_ns) / 1e9);
+		rw_cleanup(str_done) struct str text = {0};
 		for (size_t i = 0; i < found.n; i++)
-			print_finding(&found.v[i], stories, rw_countof(stories));
+			print_finding(&text, &found.v[i], stories, rw_countof(stories));
+		same_add(&same, t, window_ns, &text);
 	}
+	same_end(&same);
 out:
+	str_done(&same.text);
 	free(samples.v);
 	series_memory_free(memory);
 	entities_free(entities);
