@@ -4,6 +4,7 @@ import csv, datetime, io, json, os, re, shutil, signal, subprocess, sys, tempfil
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from patience import HANG_S, SPARE, Limit, stretched  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 SKIP = 77
 
@@ -38,12 +39,6 @@ def sanitizer(binary):
     libraries = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout.split()
     found = [word for word in libraries if word.startswith("/") and "libasan" in word]
     return found[0] + " " if found else ""
-
-
-def shipped(build):
-    """rocewatch as it is shipped: of RW_SHIPPED, else of @build itself (tests/CMakeLists.txt)."""
-    beside = os.path.join(build, "shipped")
-    return os.path.join(os.path.realpath(beside if os.path.isdir(beside) else build), "rocewatch")
 
 
 def sanitized(binary):

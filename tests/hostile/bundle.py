@@ -7,6 +7,7 @@ Usage: bundle.py ROCEWATCH"""
 import base64, hashlib, io, json, os, re, stat, subprocess, sys, tarfile, tempfile, urllib.parse
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 ROCEWATCH = os.path.realpath(sys.argv[1])
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
@@ -74,8 +75,8 @@ class World:
         self.env = {**clean, "SOME_NAME": SECRETS["am"], "SHORT_ONE": SECRETS["short"], "CREDENTIALS_DIRECTORY": self.path("credentials"),
                     "OTHER_API_KEY": SECRETS["environment"], "ROCEWATCH_EXTRA_TOKEN": SECRETS["environment"]}
         case = self.path("recorded")
-        self.run("lab", "record", "pfc-storm", "--for", "6m", "--out", case)
-        self.run("replay", "--from", case, "--db", self.db)
+        self.run("lab", "record", "pfc-storm", "--for", "6m", "--out", case, program=shipped(os.path.dirname(ROCEWATCH)))
+        self.run("replay", "--from", case, "--db", self.db, program=shipped(os.path.dirname(ROCEWATCH)))
         self.run("--db", self.db, "event", "add", "--at", "2026-01-05 00:05", "--text", "changed the community to %s" % SECRETS["community"])
 
     def path(self, name):
@@ -85,8 +86,8 @@ class World:
         with open(self.path(name), "w") as f:
             f.write(text)
 
-    def run(self, *argv, code=0):
-        p = subprocess.run([ROCEWATCH, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=self.env)
+    def run(self, *argv, code=0, program=ROCEWATCH):
+        p = subprocess.run([program, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=self.env)
         check(p.returncode == code, "%s: exit %d, expected %d: %s" % (" ".join(argv), p.returncode, code, p.stderr[:400]))
         return p
 

@@ -4,10 +4,11 @@ that a counter which a switch refreshes every 10 s stands still in no frame of a
 import json, os, subprocess, sys, tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 BUILD, FRAMES = map(os.path.realpath, sys.argv[1:3])
 UPDATE = "--update" in sys.argv
-ROCEWATCH = os.path.join(BUILD, "rocewatch")
+ROCEWATCH, SHIPPED = os.path.join(BUILD, "rocewatch"), shipped(BUILD)
 SCENARIOS = {  # name: (scenario, time of the frame; "" = the end)
     "healthy": ("healthy", ""),
     "pfc-storm": ("pfc-storm", ""),
@@ -22,8 +23,8 @@ def check(condition, message, *values):
         sys.exit("FAILED: " + message % values)
 
 
-def run(*argv):
-    p = subprocess.run([ROCEWATCH, *argv], capture_output=True, text=True, timeout=HANG_S)
+def run(*argv, program=None):
+    p = subprocess.run([program or ROCEWATCH, *argv], capture_output=True, text=True, timeout=HANG_S)
     check(p.returncode == 0, "%s: exit %s: %s", " ".join(argv), p.returncode, p.stderr[-1500:])
     return p.stdout
 
@@ -32,8 +33,8 @@ def recorded(directory, scenario, *options):
     db = os.path.join(directory, scenario + "".join(options).replace(":", "") + ".db")
     if not os.path.exists(db):
         case = db[:-3]
-        run("lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case, *options)
-        run("replay", "--from", case, "--db", db)
+        run("lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case, *options, program=SHIPPED)
+        run("replay", "--from", case, "--db", db, program=SHIPPED)
     return db
 
 

@@ -7,6 +7,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import exposition
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 BUILD, SOURCE = map(os.path.realpath, sys.argv[1:3])
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
@@ -25,8 +26,8 @@ def run(*argv, code=0, stdin=None):
 
 def replayed(directory, scenario):
     case, db = os.path.join(directory, scenario), os.path.join(directory, scenario + ".db")
-    run(ROCEWATCH, "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case)
-    run(ROCEWATCH, "replay", "--from", case, "--db", db)
+    run(shipped(BUILD), "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case)
+    run(shipped(BUILD), "replay", "--from", case, "--db", db)
     return db
 
 

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from shipped import shipped  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
@@ -78,7 +80,7 @@ class Mcp(unittest.TestCase):
         lab = subprocess.run([os.path.join(BUILD, "rocewatch-lab"), "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out",
             case, "--for", "8m"], capture_output=True, text=True, check=False)
         assert lab.returncode == 0, lab.stderr
-        replay = run("replay", "--from", case, "--db", made)
+        replay = subprocess.run([shipped(BUILD), "replay", "--from", case, "--db", made], capture_output=True, text=True, check=False)
         assert replay.returncode == 0, replay.stderr
         cls.db = os.path.join(cls.dir, "copy.db")
         shutil.copy(made, cls.db)

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
@@ -43,7 +44,7 @@ class Truth(unittest.TestCase):
             case, "--for", "7m"], capture_output=True, text=True, check=False)
         assert lab.returncode == 0, lab.stderr
         cls.db = os.path.join(cls.dir, "replay.db")
-        replay = run("replay", "--from", case, "--db", cls.db)
+        replay = subprocess.run([shipped(BUILD), "replay", "--from", case, "--db", cls.db], capture_output=True, text=True, check=False)
         assert replay.returncode == 0, replay.stderr
 
     @classmethod

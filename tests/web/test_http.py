@@ -8,6 +8,7 @@ import schemas as schema_files  # noqa: E402
 from web_server import Failed, Web, check, read_all, wait_for  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 TOKEN = "a-token-of-thirty-two-characters"
 
@@ -23,7 +24,7 @@ class Case:
         self.dir = tempfile.mkdtemp(prefix="rw-http-")
         self.case, self.db = os.path.join(self.dir, "case"), os.path.join(self.dir, "case.db")
         for argv in (["lab", "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out", self.case], ["replay", "--from", self.case, "--db", self.db]):
-            done = run(self.binary, *argv)
+            done = run(shipped(build), *argv)
             check(done.returncode == 0, "%s: %s" % (argv, done.stderr))
 
     def web(self, **more):

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(HERE, "..", ".."))
 CASES = os.path.realpath(sys.argv[2])
 import schemas  # noqa: E402
 from patience import HANG_S  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 REPORTS = ["pause", "links", "daily", "handover", "tuning"]
 EXITS = {"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}
@@ -53,14 +54,14 @@ class Asked:
     def __init__(self, binary, directory):
         self.binary, self.directory = binary, directory
 
-    def run(self, *args, codes=(0,)):
+    def run(self, *args, codes=(0,), program=None):
         env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
-        p = subprocess.run([self.binary, *args], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=env)
+        p = subprocess.run([program or self.binary, *args], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=env)
         check(p.returncode in codes, "%s: exit %d\n%s%s" % (" ".join(args), p.returncode, p.stdout, p.stderr))
         return p.stdout
 
     def replay(self, case, name):
-        self.run("replay", "--from", os.path.join(CASES, case), "--db", name)
+        self.run("replay", "--from", os.path.join(CASES, case), "--db", name, program=shipped(os.path.dirname(self.binary)))
         return name
 
     def samples(self, name, begin, rows):
@@ -72,7 +73,7 @@ class Asked:
             f.write("# time_s\tdevice\tport\tpriority\tmetric\tvalue\n")
             for t, *rest in rows:
                 f.write("\t".join(str(x) for x in (begin + t, *rest)) + "\n")
-        self.run("replay", "--from", folder, "--db", name + ".db")
+        self.run("replay", "--from", folder, "--db", name + ".db", program=shipped(os.path.dirname(self.binary)))
         return name + ".db"
 
     def json(self, db, report, *more):

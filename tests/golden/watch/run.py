@@ -9,6 +9,7 @@ import contextlib, fcntl, os, re, shutil, signal, sqlite3, subprocess, sys, temp
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 from patience import HANG_S, Limit  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 SIZES = [(80, 24), (160, 50)]
 DEADLINE_S = int(os.environ.get("RW_WATCH_DEADLINE_S", "60"))
@@ -121,12 +122,12 @@ class Cases:
     def path(self, name):
         return os.path.join(self.dir, name)
 
-    def run(self, *args):
-        p = subprocess.run([self.binary, *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
+    def make(self, *args):
+        p = subprocess.run([shipped(os.path.dirname(self.binary)), *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
         check(p.returncode == 0, "%s: exit %d: %s" % (" ".join(args), p.returncode, p.stderr))
 
     def record(self, scenario):
-        self.run("lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", self.path("case-" + scenario))
+        self.make("lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", self.path("case-" + scenario))
 
     def moved(self, scenario, name, end_s):
         """The case again, its last sample at @end_s."""
@@ -141,7 +142,7 @@ class Cases:
         return self.replayed(name)
 
     def replayed(self, name):
-        self.run("replay", "--from", self.path("case-" + name), "--db", self.path(name + ".db"))
+        self.make("replay", "--from", self.path("case-" + name), "--db", self.path(name + ".db"))
         return self.path(name + ".db")
 
     def by_agent(self, db):
