@@ -20,6 +20,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import HANG_S  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIOS = os.path.join(HERE, "scenarios")
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
@@ -66,7 +69,7 @@ class Faces:
         self.at = [] if until is None else ["--until", iso(until)]
 
     def ask(self, *words, codes=(0,)):
-        p = subprocess.run([self.program, "--db", self.db, *words, *self.at], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=ENV)
+        p = subprocess.run([self.program, "--db", self.db, *words, *self.at], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=ENV)
         if p.returncode not in codes:
             raise Asked("%s: exit %d: %s%s" % (" ".join(words), p.returncode, p.stdout[-300:], p.stderr[-300:]))
         return p.stdout
@@ -194,7 +197,7 @@ class Work:
         case, scenario = os.path.join(self.folder, "case"), os.path.join(self.folder, name + ".yaml")
         with open(scenario, "w") as f:
             f.write(text)
-        subprocess.run([self.options.lab, "record", scenario, "--seed", str(seed), "--out", case], check=True, capture_output=True, timeout=300, env=ENV)
+        subprocess.run([self.options.lab, "record", scenario, "--seed", str(seed), "--out", case], check=True, capture_output=True, timeout=HANG_S, env=ENV)
         with open(os.path.join(case, "truth.json")) as f:
             return case, json.load(f)
 
@@ -208,7 +211,7 @@ class Work:
 
     def replay(self, case):
         db = os.path.join(self.folder, os.path.basename(case) + ".db")
-        p = subprocess.run([self.options.rocewatch, "replay", "--from", case, "--db", db], capture_output=True, text=True, timeout=300, env=ENV)
+        p = subprocess.run([self.options.rocewatch, "replay", "--from", case, "--db", db], capture_output=True, text=True, timeout=HANG_S, env=ENV)
         return db if p.returncode == 0 and os.path.exists(db) else None
 
     def span(self, case):

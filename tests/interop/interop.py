@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from peers import Unavailable, build, go, go_run, version  # noqa: E402
+from patience import HANG_S  # noqa: E402
 from ports import free_port  # noqa: E402
 
 BASE = 1234567890123
@@ -162,7 +163,7 @@ devices:
 """ % (self.at("rw.db"), tls, self.at("profiles"), port))
 
     def rocewatch(self, config, *args):
-        p = subprocess.run([self.build / "rocewatch", "-c", config, *args], capture_output=True, text=True, timeout=60)
+        p = subprocess.run([self.build / "rocewatch", "-c", config, *args], capture_output=True, text=True, timeout=HANG_S)
         return p.returncode, p.stdout, p.stderr
 
     def ask(self, *where, **how):

@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agents import Agent  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from patience import HANG_S  # noqa: E402
+from patience import HANG_S, Limit  # noqa: E402
 
 EOS, SONIC = "Arista Networks EOS version 4.28.3M running on an Arista DCS-7060CX-32S", "SONiC Software Version: SONiC.202111 - HwSku: Accton-AS7326-56X - Distribution: Debian 11"
 OS9 = "Dell Real Time Operating System Software. Dell Operating System Version: 2.0. Dell Application Software Version: 9.14(2.16)"
@@ -102,12 +102,13 @@ def gnmi_server(program, work, name, table, *options):
 
 
 def until(seconds, probe):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    """@probe's answer; None when the time of an idle machine, stretched (patience.py), is up."""
+    limit = Limit(seconds)
+    while not limit.over():
         found = probe()
         if found:
             return found
-        time.sleep(1.5)
+        time.sleep(0.5)
     return None
 
 
