@@ -233,12 +233,13 @@ static void test_restart(void **state)
 
 /* Is a fall told from noise, and how many blocks does it take? @noise: half of what blocks differ
  * by, as a share. */
-static bool fell(size_t before, double rate_after, double noise)
+static bool fell_from(double first, size_t before, double rate_after, double noise)
 {
 	double v[N];
 	struct cost c = cost_new();
 	for (size_t k = 0; k < N; k++)
 		v[k] = (k < before ? 100 : rate_after) * (1 + (k % 2 ? noise : -noise));
+	v[0] *= first;
 	const struct job_rate r = {
 		.job = "train", .from_ns = 0, .block_ns = BLOCK, .rate = v, .n = N};
 	const struct finding f = over(before + 1, NAN);
@@ -250,6 +251,11 @@ static bool fell(size_t before, double rate_after, double noise)
 	return ret;
 }
 
+static bool fell(size_t before, double rate_after, double noise)
+{
+	return fell_from(1, before, rate_after, noise);
+}
+
 static void test_fell(void **state)
 {
 	assert_true(fell(30, 97, 0.001));
@@ -258,6 +264,9 @@ static void test_fell(void **state)
 	assert_true(fell(30, 70, 0.15));
 	assert_false(fell(2, 70, 0.001)); /* two blocks say not what was usual */
 	assert_true(fell(5, 70, 0.001));
+	/* of three blocks one is no level, so that two are left */
+	assert_false(fell_from(2, 3, 70, 0.001));
+	assert_true(fell_from(2, 6, 70, 0.001));
 }
 
 /* Several incidents slow one job: its loss is shared among them, by what each claims where all do,
