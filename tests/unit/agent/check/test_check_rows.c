@@ -111,6 +111,9 @@ static const struct row rows[] = {
 	/* freshness */
 	{"fresh", "freshness", "'status': {'devices': [" UP "]}", {0}, NULL, NULL, CHECK_OK,
 		"FRESHNESS OK - oldest data 2s, leaf1 | 'age'=2.0s;"},
+	{"the oldest of two", "freshness",
+		"'status': {'devices': [{'name': 'spine1', 'age_s': 9}, " UP "]}", {0}, NULL, NULL,
+		CHECK_OK, "FRESHNESS OK - oldest data 9s, spine1 | 'age'=9.0s;"},
 	{"late", "freshness", "'status': {'devices': [" UP "]}", {0}, "1", "10", CHECK_WARNING,
 		"'age'=2.0s;1;10;0;"},
 	{"too old is unknown, not critical", "freshness", "'status': {'devices': [" UP "]}", {0},
@@ -219,6 +222,10 @@ static const struct row rows[] = {
 		COUNTERS(LINK("swp1", "0", "0")) ", " AUDIT(QUIET_LINK, "3") ", " WATCH(""), {0},
 		NULL, NULL, CHECK_OK, "LINKS OK - 1 ports up at their speed, no errors"},
 	{"damaged", "links", COUNTERS(LINK("swp1", "500", "0")) ", " AUDIT("", "3") ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_OK, "leaf1:swp1 5 errors/s (over its limit, and no"},
+	{"the worst of two is told", "links",
+		COUNTERS(LINK("swp1", "500", "0") ", " LINK("swp2", "200", "0")) ", " AUDIT(
+			"", "3") ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_OK, "leaf1:swp1 5 errors/s (over its limit, and no"},
 	{"damaged, as an incident says", "links",
 		COUNTERS(LINK("swp1", "500", "0")) ", " AUDIT("", "3") ", " WATCH(
