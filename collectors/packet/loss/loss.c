@@ -398,11 +398,6 @@ enum {
 
 /* ---- the packet in order --------------------------------------------------- */
 
-static uint32_t when_of(int64_t t_ns)
-{
-	return (uint32_t)((uint64_t)t_ns >> LOSS_WHEN_SHIFT);
-}
-
 static void note_id(struct stream_psn *own, uint16_t id)
 {
 	const uint16_t step = (uint16_t)(id - own->ip_id);
@@ -421,7 +416,7 @@ static void go_on(struct stream_psn *own, const struct roce_packet *packet, int6
 {
 	own->seen = own->seen << 1 | 1;
 	own->next = ((packet->psn + 1) & PSN_MASK) | NEXT_VALID << LOSS_FLAG_SHIFT;
-	own->when = when_of(t_ns);
+	own->when = loss_when(t_ns);
 	note_id(own, packet->ip_id);
 }
 
@@ -430,13 +425,8 @@ static void anchor(struct stream_psn *own, const struct roce_packet *packet, int
 	own->seen = 0;
 	own->id_steps = own->id_jumps = 0;
 	own->birth = packet->psn;
-	own->birth_when = when_of(t_ns);
+	own->birth_when = loss_when(t_ns);
 	go_on(own, packet, t_ns);
-}
-
-static int64_t idle_of(const struct stream_psn *own, int64_t t_ns)
-{
-	return (int64_t)(uint32_t)(when_of(t_ns) - own->when) << LOSS_WHEN_SHIFT;
 }
 
 /* A message begins with this packet: FIRST, ONLY, READ or atomic. */
@@ -459,7 +449,7 @@ static void settle(const struct loss *loss, struct stream_psn *own)
 		return;
 	if (story->run.open || story->n_gaps)
 		own->next |= (uint32_t)NEXT_RUN << LOSS_FLAG_SHIFT;
-	if (story->run.open || story->n_gaps || story->jump.open)
+	if (story->run.open || story->n_gaps || story->jump.open || story->ring)
 		own->acked |= (uint32_t)ACKED_WATCH << LOSS_FLAG_SHIFT;
 }
 
@@ -506,6 +496,25 @@ static void shift_seen(struct stream_psn *own, uint32_t ahead, bool missing)
 		own->seen |= (1ull << ahead) - 1;
 }
 
+/* gap_room - for one more open gap. */
+static bool gap_room(struct loss *loss, struct loss_story *story)
+{
+	if (story->n_gaps < story->cap_gaps)
+		return true;
+	uint16_t cap = LOSS_GAPS;
+	if (story->cap_gaps)
+		cap = story->cap_gaps * 2;
+	const size_t more = (size_t)(cap - story->cap_gaps) * sizeof(*story->gaps);
+	if (story->cap_gaps &&
+		(cap > LOSS_GAPS_MANY || loss->gap_bytes + more > LOSS_GAPS_BYTES_MAX))
+		return false;
+	if (story->cap_gaps)
+		loss->gap_bytes += more;
+	story->gaps = rw_realloc(story->gaps, cap * sizeof(*story->gaps));
+	story->cap_gaps = cap;
+	return true;
+}
+
 /* gap_open - [@from, packet's PSN) is missing. */
 static void gap_open(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
 	uint32_t from, int64_t t_ns)
@@ -519,7 +528,7 @@ static void gap_open(struct loss *loss, struct stream_psn *own, const struct roc
 	story->counts.gaps++;
 	story->counts.missing += width;
 	story->unreliable = packet->opcode >> 5 == TRANSPORT_UC;
-	if (story->n_gaps == LOSS_GAPS) {
+	if (!gap_room(loss, story)) {
 		loss_hole_forget(story, story->gaps[0].from, story->gaps[0].to);
 		loss_judge_gap(loss, story, 0);
 	}
@@ -537,7 +546,7 @@ static void gap_open(struct loss *loss, struct stream_psn *own, const struct roc
 	const uint32_t acked = own->acked & PSN_MASK;
 	if (!(own->acked >> LOSS_FLAG_SHIFT & ACKED_VALID) || psn_distance(acked, packet->psn) < 0)
 		return;
-	story->gaps[story->n_gaps - 1].t_ns = t_ns - idle_of(own, t_ns);
+	story->gaps[story->n_gaps - 1].t_ns = t_ns - loss_idle_ns(own, t_ns);
 	story->gaps[story->n_gaps - 1].early = true;
 	loss_judge_acked(loss, story, acked, t_ns);
 }
@@ -552,11 +561,10 @@ static void jump_anew(
 		anchor(own, packet, t_ns);
 		return;
 	}
-	loss_judge_jump(loss, story, false, false);
-	while (story->n_gaps)
-		loss_judge_gap(loss, story, 0);
+	loss_ring_rest(loss, story);
+	loss_judge_rest(loss, story);
 	story->counts.restarts++;
-	const int64_t idle_ns = idle_of(own, t_ns);
+	const int64_t idle_ns = loss_idle_ns(own, t_ns);
 	const uint32_t next = own->next & PSN_MASK;
 	const int64_t ahead = (packet->psn - next) & PSN_MASK;
 	const int64_t hole_ns = loss->hole_to_ns - loss->hole_from_ns;
@@ -577,12 +585,34 @@ static void jump_anew(
 	anchor(own, packet, t_ns);
 }
 
+/* ring_ahead - true: @own has a ring, and was told there. */
+static bool ring_ahead(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
+	uint32_t ahead, int64_t t_ns)
+{
+	struct loss_story *story = loss_story_of(loss, own);
+	if (!story || !loss_ring_begin(loss, own, story))
+		return false;
+	loss_story_now(loss, own, t_ns);
+	loss_ring_sync(loss, own, story, t_ns);
+	loss_step_note(loss, ahead);
+	story->counts.gaps++;
+	story->counts.missing += ahead;
+	loss->totals.psn.gaps++;
+	loss->totals.psn.missing += ahead;
+	loss_ring_ahead(loss, story, packet->psn, t_ns);
+	shift_seen(own, ahead, true);
+	go_on(own, packet, t_ns);
+	return true;
+}
+
 static void ahead_of(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
 	uint32_t ahead, int64_t t_ns)
 {
 	const uint32_t next = own->next & PSN_MASK;
 	uint32_t missing = ahead;
 	bool lost = true;
+	if (ring_ahead(loss, own, packet, ahead, t_ns))
+		return;
 	run_left(loss, own);
 	run_close(loss, own, t_ns);
 	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ)
@@ -613,7 +643,7 @@ static void run_open(struct loss_story *story, const struct stream_psn *own,
 {
 	story->run = (struct loss_run){.open = true,
 		.t_ns = t_ns,
-		.idle_ns = idle_of(own, t_ns),
+		.idle_ns = loss_idle_ns(own, t_ns),
 		.from = packet->psn,
 		.expect = packet->psn,
 		.acked_before = own->acked,
@@ -633,6 +663,7 @@ static void gap_fill(struct loss *loss, const struct stream_psn *own, struct los
 	if (loss_is_read(packet))
 		n = (gap->to - packet->psn) & PSN_MASK;
 	gap->filled += n;
+	loss->filled += n;
 	gap->fill_next = (packet->psn + 1) & PSN_MASK;
 	gap->fill_ns = t_ns;
 	gap->fill_id = packet->ip_id;
@@ -643,7 +674,13 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 	uint32_t back, int64_t t_ns)
 {
 	struct loss_story *story = loss_story_now(loss, own, t_ns);
-	const int64_t idle_ns = idle_of(own, t_ns);
+	const int64_t idle_ns = loss_idle_ns(own, t_ns);
+	if (story && loss_ring_begin(loss, own, story)) {
+		loss_ring_sync(loss, own, story, t_ns);
+		loss_ring_behind(loss, own, story, packet, t_ns);
+		settle(loss, own);
+		return;
+	}
 	loss->back++;
 	if (!story)
 		return;
@@ -660,7 +697,7 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 		!story->rnr.valid && !loss_is_read(packet)) {
 		story->counts.duplicates++;
 		loss->totals.psn.duplicates++;
-		own->when = when_of(t_ns);
+		own->when = loss_when(t_ns);
 		return;
 	}
 	const bool goes_back = story->run.open && psn_distance(packet->psn, story->run.expect) < 0;
@@ -678,13 +715,16 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 	if (psn_distance(packet->psn, story->run.expect) > 0)
 		loss_hole_add(story, story->run.expect, packet->psn, false);
 	loss_hole_end(story, packet->psn);
-	if (gap && late)
+	if (gap && late) {
+		story->overtaken += own->next != story->overtaken_by;
+		story->overtaken_by = own->next;
 		gap_fill(loss, own, gap, packet, t_ns);
+	}
 	story->run.late += late;
 	story->run.again += !late;
 	if (psn_distance((packet->psn + 1) & PSN_MASK, story->run.expect) > 0)
 		story->run.expect = (packet->psn + 1) & PSN_MASK;
-	own->when = when_of(t_ns);
+	own->when = loss_when(t_ns);
 	own->ip_id = packet->ip_id;
 	settle(loss, own);
 }
@@ -705,6 +745,9 @@ static void pass_read(const struct loss *loss, struct stream_psn *own, uint32_t 
 static void request_odd(
 	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
 {
+	struct loss_story *odd = loss_story_of(loss, own);
+	if (odd && odd->ring && loss_is_read(packet)) /* READs are judged by their gaps */
+		loss_ring_rest(loss, odd);
 	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ) {
 		bool whole;
 		const uint32_t span = loss_read_part(loss, own, packet, &whole);
@@ -908,6 +951,11 @@ static void nak_add(
 		story->rnr = nak;
 		return;
 	}
+	if (story->ring) {
+		loss_ring_sync(loss, about, story, t_ns);
+		loss_ring_nak(loss, about, story, &nak);
+		return;
+	}
 	story->nak = nak;
 	struct loss_gap *gap = loss_gap_at(story, packet->psn);
 	if (gap && !gap->nak && gap->filled == 0) {
@@ -970,6 +1018,15 @@ void loss_copied(
 			story->copy_event = i + 1;
 }
 
+static void loss_gaps_free(struct loss *loss, struct loss_story *story)
+{
+	if (story->cap_gaps > LOSS_GAPS)
+		loss->gap_bytes -= (size_t)(story->cap_gaps - LOSS_GAPS) * sizeof(*story->gaps);
+	free(story->gaps);
+	story->gaps = NULL;
+	story->cap_gaps = 0;
+}
+
 /* ---- the end ------------------------------------------------------------------ */
 
 void loss_drop(struct loss *loss, struct stream_psn *own)
@@ -979,7 +1036,9 @@ void loss_drop(struct loss *loss, struct stream_psn *own)
 		return;
 	if (rare->story) {
 		struct loss_story *story = &loss->stories[rare->story - 1];
+		loss_ring_rest(loss, story);
 		loss_judge_rest(loss, story);
+		loss_gaps_free(loss, story);
 		free(story->events);
 		*story = (struct loss_story){0};
 		rw_grow(loss->free_stories, loss->n_free_stories, loss->cap_free_stories);
@@ -999,8 +1058,10 @@ void loss_end(struct loss *loss, uint64_t drops)
 		struct loss_rare *rare = &loss->rares[i];
 		if (rare->used && rare->gap_open)
 			loss_judge_response_gap(loss, rare, PROOF_NO_EVIDENCE, 0, 0);
-		if (rare->used && rare->story)
-			loss_judge_rest(loss, &loss->stories[rare->story - 1]);
+		if (!rare->used || !rare->story)
+			continue;
+		loss_ring_rest(loss, &loss->stories[rare->story - 1]);
+		loss_judge_rest(loss, &loss->stories[rare->story - 1]);
 	}
 	if (drops)
 		loss_judge_drops(loss);

@@ -16,10 +16,13 @@
  *   - AETH cut off by the snap length: an answer proves less (ACK or NAK is not known).
  *   - A sampled capture has no gaps: see loss_sampling().
  *
+ * Where packets overtake each other (loss_ring.c) each PSN has its state.
+ *
  * Memory: 40 bytes for each stream in the caller's record; about 120 more with READs, 800 more once
  * something was odd (at most LOSS_STORIES_MAX of those; of further ones nothing is told, and
- * .untold counts it), and at most LOSS_EVENTS_MAX events for each. Single-threaded; time comes with
- * the packets. Copies must have been taken out before (copies.h).
+ * .untold counts it), at most LOSS_EVENTS_MAX events for each, 16 MiB of further gaps and 64 MiB of
+ * rings. Single-threaded; time comes with the packets. Copies must have been taken out before
+ * (copies.h).
  */
 #ifndef RW_COLLECTORS_LOSS_H
 #define RW_COLLECTORS_LOSS_H

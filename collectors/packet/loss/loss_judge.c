@@ -118,8 +118,11 @@ void loss_free(struct loss *loss)
 {
 	if (!loss)
 		return;
-	for (uint32_t i = 0; i < loss->n_stories; i++)
+	for (uint32_t i = 0; i < loss->n_stories; i++) {
 		free(loss->stories[i].events);
+		free(loss->stories[i].gaps);
+		free(loss->stories[i].ring);
+	}
 	free(loss->stories);
 	free(loss->rares);
 	free(loss->free_stories);
@@ -340,7 +343,7 @@ void loss_sampling(const struct loss *loss, struct loss_sampling *ret)
 	*ret = (struct loss_sampling){.steps = n,
 		.back = loss->back,
 		.naks = loss->naks,
-		.in_order = loss->in_order + loss->read_in_order};
+		.in_order = loss->in_order + loss->read_in_order + loss->filled};
 	/* in a sample of UD, two neighbours are picked once in a while */
 	if (loss->ud_in_order * 4 >= loss->ud_steps)
 		ret->in_order += loss->ud_in_order;
@@ -358,7 +361,11 @@ void loss_sampling(const struct loss *loss, struct loss_sampling *ret)
 	/* next to no packet follows another: no loss looks like that */
 	const bool none = loss->forward >= 4 && loss->in_order * 8 <= loss->forward;
 	const bool some = many || (few && loss->forward < FORWARD_MANY);
-	ret->sampled = (none && odd <= loss->forward) || (some && odd * 10 <= loss->forward);
+	/* what was jumped over came late: nothing was left out */
+	const bool whole =
+		loss->filled >= FORWARD_MANY && loss->filled * 2 >= loss->step_sum - loss->forward;
+	ret->sampled =
+		!whole && ((none && odd <= loss->forward) || (some && odd * 10 <= loss->forward));
 	ret->n = sampling_step(loss, n);
 }
 
@@ -396,20 +403,25 @@ static uint32_t gap_width(const struct loss_gap *gap)
 	return (gap->to - gap->from) & PSN_MASK;
 }
 
-static void tell_gap(struct loss *loss, struct loss_story *story, const struct loss_gap *gap,
-	struct loss_event *event)
+void loss_tell_gap(struct loss *loss, struct loss_story *story, const struct loss_event *event)
 {
-	event->t_ns = gap->t_ns;
-	event->psn = gap->from;
-	event->missing = gap_width(gap);
 	const enum loss_cause cause = loss_event_cause(event);
 	loss->totals.judged_gaps += cause != LOSS_UNKNOWN;
 	loss->totals.capture_gaps += cause == LOSS_CAPTURE;
 	loss_tell(loss, story, event);
 }
 
+static void tell_gap(struct loss *loss, struct loss_story *story, const struct loss_gap *gap,
+	struct loss_event *event)
+{
+	event->t_ns = gap->t_ns;
+	event->psn = gap->from;
+	event->missing = gap_width(gap);
+	loss_tell_gap(loss, story, event);
+}
+
 /* Why nothing is known of a gap or run. */
-static enum loss_proof why_unknown(const struct loss_story *story, enum loss_proof otherwise)
+enum loss_proof loss_why_unknown(const struct loss_story *story, enum loss_proof otherwise)
 {
 	const uint32_t flags = story->acked >> LOSS_FLAG_SHIFT;
 	if (flags & ACKED_CUT)
@@ -419,7 +431,7 @@ static enum loss_proof why_unknown(const struct loss_story *story, enum loss_pro
 	return otherwise;
 }
 
-static bool answers_readable(const struct loss_story *story)
+bool loss_answers_readable(const struct loss_story *story)
 {
 	const uint32_t flags = story->acked >> LOSS_FLAG_SHIFT;
 	return (flags & ACKED_READABLE) && !(flags & ACKED_CUT);
@@ -463,7 +475,7 @@ void loss_judge_gap(struct loss *loss, struct loss_story *story, int at)
 	else if (went_on(story, &gap))
 		event.proof = PROOF_CAPTURE_WENT_ON;
 	else
-		event.proof = (uint8_t)why_unknown(story, PROOF_NO_EVIDENCE);
+		event.proof = (uint8_t)loss_why_unknown(story, PROOF_NO_EVIDENCE);
 	tell_gap(loss, story, &gap, &event);
 }
 
@@ -517,9 +529,9 @@ static enum loss_proof late_proof(
 		return PROOF_ONLY_MISSING_ID;
 	if (late_ns <= soon_ns)
 		return PROOF_LATE_SOON;
-	if (late_ns <= LATE_NS && answers_readable(story))
+	if (late_ns <= LATE_NS && loss_answers_readable(story))
 		return PROOF_LATE_NO_NAK;
-	return why_unknown(story, PROOF_LATE_UNCLEAR);
+	return loss_why_unknown(story, PROOF_LATE_UNCLEAR);
 }
 
 /* judge_late - missing ones came, and nothing else did. A gap that is filled in part stays open. */
@@ -658,13 +670,13 @@ static enum loss_proof resend_proof(
 		event->answer_psn = run->ahead_psn;
 		return PROOF_ACK_AHEAD;
 	}
-	if (answers_readable(story) && idle_long(loss, run))
+	if (loss_answers_readable(story) && idle_long(loss, run))
 		return PROOF_TIMER;
 	if (gap >= 0 && story->gaps[gap].from == run->from && !idle_long(loss, run)) {
 		event->again_ns = run->t_ns - story->gaps[gap].t_ns;
 		return PROOF_BEFORE_FIRST;
 	}
-	return why_unknown(story, PROOF_NO_REASON);
+	return loss_why_unknown(story, PROOF_NO_REASON);
 }
 
 /* tell_resend - one event for each gap that the run filled, or one for the run. */
@@ -746,6 +758,14 @@ static void run_counts(struct loss *loss, struct loss_story *story)
 	loss->totals.psn.retransmits += n;
 }
 
+void loss_tell_run(struct loss *loss, struct loss_story *story)
+{
+	struct loss_event event = {
+		.again_psn = story->run.from, .n = story->run.again + story->run.late};
+	event.proof = (uint8_t)resend_proof(loss, story, &event);
+	tell_resend(loss, story, &event);
+}
+
 void loss_judge_run(struct loss *loss, struct loss_story *story)
 {
 	if (!story->run.open)
@@ -756,12 +776,8 @@ void loss_judge_run(struct loss *loss, struct loss_story *story)
 		return;
 	}
 	run_counts(loss, story);
-	if (story->run.told)
-		return;
-	struct loss_event event = {
-		.again_psn = story->run.from, .n = story->run.again + story->run.late};
-	event.proof = (uint8_t)resend_proof(loss, story, &event);
-	tell_resend(loss, story, &event);
+	if (!story->run.told)
+		loss_tell_run(loss, story);
 }
 
 /* ---- responses ------------------------------------------------------------ */

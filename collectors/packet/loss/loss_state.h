@@ -6,7 +6,9 @@
 
 enum { READ_OCTETS_UNKNOWN = UINT32_MAX }; /* of loss_rare.reads */
 enum {
-	LOSS_GAPS = 8,
+	LOSS_GAPS = 8, /* of a stream that are open; more while few streams have so many */
+	LOSS_GAPS_MANY = 512,
+	LOSS_GAPS_BYTES_MAX = 16 << 20, /* of all streams beyond LOSS_GAPS */
 	LOSS_HOLES = 16,
 	LOSS_READS = 4,
 	LOSS_ID_KNOWN = 8, /* so many steps of the IP identification show that it counts */
@@ -76,7 +78,7 @@ struct loss_jump { /* the sequence began anew; whether it was a new connection i
 
 struct loss_story {
 	struct psn_counts counts;
-	struct loss_gap gaps[LOSS_GAPS];
+	struct loss_gap *gaps; /* owned */
 	struct loss_run run;
 	struct loss_hole holes[LOSS_HOLES];
 	struct loss_hole forgotten; /* gaps and holes that found no room are within; empty: none */
@@ -84,7 +86,8 @@ struct loss_story {
 	struct loss_jump jump;
 	uint32_t late_psn; /* the newest that came late */
 	bool late_valid, used, unreliable; /* unreliable: UC */
-	uint8_t n_gaps, n_holes, n_events;
+	uint16_t n_gaps, cap_gaps;
+	uint8_t n_holes, n_events;
 	uint32_t copies, copy_event;
 	uint64_t events_total;
 	struct loss_causes causes;
@@ -93,6 +96,10 @@ struct loss_story {
 	uint32_t acked, next;
 	int64_t newest_ns;
 	bool id_usable; /* the sender counts its IP identification up */
+	/* missing ones that came after the head had moved on since the one before; that head */
+	uint32_t overtaken, overtaken_by;
+	/* owned; its packets overtake each other. Then .gaps and .run are empty */
+	struct loss_ring *ring;
 };
 
 struct loss_rare {
@@ -136,11 +143,23 @@ struct loss {
 	/* the longest silences of the whole capture, to tell a hole from a new connection */
 	int64_t newest_ns, hole_from_ns, hole_to_ns;
 	int64_t begin_ns; /* of the capture: its first packet of a connection; 0: none yet */
+	uint64_t filled; /* late packets that were missing: nothing of their stream was left out */
+	size_t ring_bytes, gap_bytes;
 };
 
 static inline bool loss_is_read(const struct roce_packet *packet)
 {
 	return (packet->opcode & 31) == 0x0c;
+}
+
+static inline uint32_t loss_when(int64_t t_ns) /* as stream_psn.when */
+{
+	return (uint32_t)((uint64_t)t_ns >> LOSS_WHEN_SHIFT);
+}
+
+static inline int64_t loss_idle_ns(const struct stream_psn *own, int64_t t_ns)
+{
+	return (int64_t)(uint32_t)(loss_when(t_ns) - own->when) << LOSS_WHEN_SHIFT;
 }
 
 /* loss_judge.c */
@@ -173,5 +192,25 @@ void loss_judge_response_gap(struct loss *loss, struct loss_rare *rare, enum los
 /* with drops of its own the capture explains what nothing else does */
 void loss_judge_drops(struct loss *loss);
 struct loss_gap *loss_gap_at(struct loss_story *story, uint32_t psn);
+/* why nothing is known of a gap or run */
+enum loss_proof loss_why_unknown(const struct loss_story *story, enum loss_proof otherwise);
+bool loss_answers_readable(const struct loss_story *story);
+/* an event about PSNs that were missing here */
+void loss_tell_gap(struct loss *loss, struct loss_story *story, const struct loss_event *event);
+void loss_tell_run(struct loss *loss, struct loss_story *story); /* why .run came again */
+
+/* loss_ring.c: a stream whose packets overtake each other */
+/* true: @story has a ring now, which stands for its gaps and its run */
+bool loss_ring_begin(struct loss *loss, struct stream_psn *own, struct loss_story *story);
+void loss_ring_free(struct loss *loss, struct loss_story *story);
+void loss_ring_rest(struct loss *loss, struct loss_story *story); /* judges and frees it */
+/* all up to the head of @own was seen; before each of the following */
+void loss_ring_sync(
+	struct loss *loss, const struct stream_psn *own, struct loss_story *story, int64_t t_ns);
+void loss_ring_ahead(struct loss *loss, struct loss_story *story, uint32_t psn, int64_t t_ns);
+void loss_ring_behind(struct loss *loss, struct stream_psn *own, struct loss_story *story,
+	const struct roce_packet *packet, int64_t t_ns);
+void loss_ring_nak(struct loss *loss, const struct stream_psn *about, struct loss_story *story,
+	const struct loss_nak *nak);
 
 #endif
