@@ -5,6 +5,7 @@
 #include "agent/command/profile_test.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 
 #include "agent/answers/common/text.h"
 #include "agent/document/json_value.h"
+#include "agent/document/shape.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -23,7 +26,6 @@
 #include "collectors/target/collector.h"
 #include "config/config.h"
 #include "db/model/entity.h"
-#include "db/model/metric.h"
 
 /* ---- profile_reading ------------------------------------------------------- */
 
@@ -106,27 +108,99 @@ const char *profile_test_wrong(const struct collector_value *value)
 	return "wrong type";
 }
 
-static bool column_given(const json_t *columns, const char *value)
+/* ---- the document as a struct: what a person reads of it ---------------------- */
+
+struct column_told {
+	const char *table, *cadence, *how, *trouble, *verdict, *value, *type, *doc, *path;
+	uint64_t rows, wrong_type;
+};
+struct implausible_told {
+	const char *port, *metric, *why;
+	double value;
+};
+struct identity_told {
+	const char *profile, *sysname, *descr;
+};
+struct profile_told {
+	const char *address, *unknown_path;
+	struct identity_told device;
+	struct column_told *columns;
+	size_t n_columns;
+	struct implausible_told *implausible;
+	size_t n_implausible;
+	double poll_s, deadline_s;
+	uint64_t series, values, moved, unknown_paths;
+};
+
+#define SAID(m) TEXT(m, "", .known = true)
+#define SHAPE struct column_told
+static const struct field column_told_fields[] = {
+	SAID(table),
+	SAID(cadence),
+	SAID(how),
+	SAID(trouble),
+	SAID(verdict),
+	SAID(value),
+	SAID(type),
+	SAID(doc),
+	SAID(path),
+	COUNT(rows, ""),
+	COUNT(wrong_type, ""),
+};
+static SHAPE_OF(column_told, "column", "");
+#undef SHAPE
+
+#define SHAPE struct implausible_told
+static const struct field implausible_told_fields[] = {
+	SAID(port),
+	SAID(metric),
+	SAID(why),
+	NUMBER(value, UNIT_NONE, ""),
+};
+static SHAPE_OF(implausible_told, "implausible", "");
+#undef SHAPE
+
+#define SHAPE struct identity_told
+static const struct field identity_told_fields[] = {SAID(profile), SAID(sysname), SAID(descr)};
+static SHAPE_OF(identity_told, "identity", "");
+#undef SHAPE
+
+#define SHAPE struct profile_told
+static const struct field profile_told_fields[] = {
+	SAID(address),
+	SAID(unknown_path),
+	PART(device, identity_told, ""),
+	ROWS(columns, column_told, ""),
+	ROWS(implausible, implausible_told, ""),
+	NUMBER(poll_s, UNIT_SECONDS, ""),
+	NUMBER(deadline_s, UNIT_SECONDS, ""),
+	COUNT(series, ""),
+	COUNT(values, ""),
+	COUNT(moved, ""),
+	COUNT(unknown_paths, ""),
+};
+static SHAPE_OF(profile_told, "profile test", "");
+#undef SHAPE
+
+static bool column_given(const struct column_told *columns, size_t n, const char *value)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (columns, i, row)
-		if (str_eq(json_string_value(json_object_get(row, "value")), value) &&
-			json_integer_value(json_object_get(row, "rows")) > 0)
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(columns[i].value, value) && columns[i].rows > 0)
 			return true;
 	return false;
 }
 
 void profile_test_fallbacks(json_t *columns)
 {
-	json_t *row;
-	size_t i;
-	json_array_foreach (columns, i, row) {
-		const char *value = json_string_value(json_object_get(row, "value"));
-		const char *verdict = json_string_value(json_object_get(row, "verdict"));
-		if (str_eq(verdict, "not needed") && !column_given(columns, value))
-			json_object_set_new(row, "verdict", json_string("empty"));
-	}
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const size_t n = json_array_size(columns);
+	struct column_told *told = arena_array(a, struct column_told, n + 1);
+	for (size_t i = 0; i < n; i++)
+		shape_read(&column_told_shape, json_array_get(columns, i), a, &told[i]);
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(told[i].verdict, "not needed") && !column_given(told, n, told[i].value))
+			json_object_set_new(
+				json_array_get(columns, i), "verdict", json_string("empty"));
 }
 
 void profile_test_fail(struct profile_test *test, const char *reason)
@@ -164,39 +238,30 @@ bool profile_test_target_failed(struct profile_test *test, const struct target *
 /* ---- the answer ---------------------------------------------------------- */
 
 /* "  1 of 248 of a wrong type" */
-static void test_put_wrong(FILE *out, const json_t *row)
+static void test_put_wrong(FILE *out, const struct column_told *row)
 {
-	const long long wrong = text_count(row, "wrong_type");
-	if (wrong > 0)
-		fprintf(out, "  (%lld of %lld of a wrong type)", wrong, text_count(row, "rows"));
+	if (row->wrong_type > 0)
+		fprintf(out, "  (%" PRIu64 " of %" PRIu64 " of a wrong type)", row->wrong_type,
+			row->rows);
 	fputc('\n', out);
 }
 
-static void test_put_unknown(FILE *out, const json_t *doc)
+static bool test_lacks_cell(const struct profile_told *told)
 {
-	if (json_integer_value(json_object_get(doc, "unknown_paths")) > 0)
-		fprintf(out, "%lld paths came that the profile does not know, e.g. %s\n",
-			text_count(doc, "unknown_paths"), doc_word(doc, "unknown_path"));
-}
-
-static bool test_lacks_cell(const json_t *doc)
-{
-	const json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "columns"), i, row)
-		if (str_eq(doc_word(row, "verdict"), "no cell size"))
+	for (size_t i = 0; i < told->n_columns; i++)
+		if (str_eq(told->columns[i].verdict, "no cell size"))
 			return true;
 	return false;
 }
 
-static void test_put_foot(FILE *out, const json_t *doc)
+static void test_put_foot(FILE *out, const struct profile_told *told)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "implausible"), i, row)
-		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", doc_word(row, "port"),
-			doc_word(row, "metric"), doc_word(row, "why"), doc_number(row, "value"));
-	if (test_lacks_cell(doc))
+	for (size_t i = 0; i < told->n_implausible; i++) {
+		const struct implausible_told *row = &told->implausible[i];
+		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", row->port, row->metric, row->why,
+			row->value);
+	}
+	if (test_lacks_cell(told))
 		fprintf(out,
 			"no cell size: these values are not stored. The device does not tell the "
 			"size of its buffer cell: declare it in thresholds (cell).\n");
@@ -205,74 +270,70 @@ static void test_put_foot(FILE *out, const json_t *doc)
 		"the counter has moved.\n");
 }
 
-static void test_put_head(FILE *out, const json_t *doc)
+static void test_put_head(FILE *out, const struct profile_told *told)
 {
-	const json_t *identity = json_object_get(doc, "device");
-	const char *sysname = doc_word(identity, "sysname");
-	fprintf(out, "%s  profile %s%s%s\n%s\n", doc_word(doc, "address"),
-		doc_word(identity, "profile"), str_if(*sysname, "  sysName "), sysname,
-		doc_word(identity, "descr"));
+	const struct identity_told *device = &told->device;
+	fprintf(out, "%s  profile %s%s%s\n%s\n", told->address, device->profile,
+		str_if(*device->sysname, "  sysName "), device->sysname, device->descr);
 }
 
 /* The agent drops a poll that is late; the test has waited for it. */
-static void test_put_late(FILE *out, const json_t *doc)
+static void test_put_late(FILE *out, const struct profile_told *told)
 {
-	const double poll_s = json_number_value(json_object_get(doc, "poll_s"));
-	const double deadline_s = json_number_value(json_object_get(doc, "deadline_s"));
-	if (deadline_s > 0 && poll_s > deadline_s)
+	if (told->deadline_s > 0 && told->poll_s > told->deadline_s)
 		fprintf(out,
 			"a poll takes longer than its deadline of %.3g s, and the agent drops it: "
 			"raise snmp.deadline or interval, or poll less\n",
-			deadline_s);
+			told->deadline_s);
 }
 
 static void test_snmp_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *row;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct profile_told *told = shape_read_new(&profile_told_shape, doc, a);
 	const char *table = "";
-	size_t i;
-	test_put_head(out, doc);
-	json_array_foreach (json_object_get(doc, "columns"), i, row) {
-		const char *name = doc_word(row, "table");
-		if (!str_eq(name, table))
-			fprintf(out, "\n%s (%s)\n", name, doc_word(row, "cadence"));
-		table = name;
-		fprintf(out, "  %-10s %5lld rows  %-26s %-12s %s", doc_word(row, "verdict"),
-			text_count(row, "rows"), doc_word(row, "value"), text_of(row, "type"),
-			doc_word(row, "doc"));
+	test_put_head(out, told);
+	for (size_t i = 0; i < told->n_columns; i++) {
+		const struct column_told *row = &told->columns[i];
+		if (!str_eq(row->table, table))
+			fprintf(out, "\n%s (%s)\n", row->table, row->cadence);
+		table = row->table;
+		fprintf(out, "  %-10s %5" PRIu64 " rows  %-26s %-12s %s", row->verdict, row->rows,
+			row->value, text_or_dash(row->type), row->doc);
 		test_put_wrong(out, row);
 	}
 	fprintf(out,
-		"\n%lld values per poll in %.3f s; %lld counters moved between the two readings\n",
-		text_count(doc, "values"), json_number_value(json_object_get(doc, "poll_s")),
-		text_count(doc, "moved"));
-	test_put_late(out, doc);
-	test_put_foot(out, doc);
+		"\n%" PRIu64 " values per poll in %.3f s; %" PRIu64
+		" counters moved between the two readings\n",
+		told->values, isnan(told->poll_s) ? 0 : told->poll_s, told->moved);
+	test_put_late(out, told);
+	test_put_foot(out, told);
 }
 
 static void test_gnmi_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *row;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct profile_told *told = shape_read_new(&profile_told_shape, doc, a);
 	const char *table = "";
-	size_t i;
-	test_put_head(out, doc);
-	json_array_foreach (json_object_get(doc, "columns"), i, row) {
-		const char *name = doc_word(row, "table"), *trouble = doc_word(row, "trouble");
-		if (!str_eq(name, table))
-			fprintf(out, "\n%s (%s, %s)%s%s\n", name, doc_word(row, "cadence"),
-				doc_word(row, "how"), str_if(*trouble, "  "), trouble);
-		table = name;
-		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s", doc_word(row, "verdict"),
-			text_count(row, "rows"), doc_word(row, "value"), text_of(row, "type"),
-			doc_word(row, "path"));
+	test_put_head(out, told);
+	for (size_t i = 0; i < told->n_columns; i++) {
+		const struct column_told *row = &told->columns[i];
+		if (!str_eq(row->table, table))
+			fprintf(out, "\n%s (%s, %s)%s%s\n", row->table, row->cadence, row->how,
+				str_if(*row->trouble, "  "), row->trouble);
+		table = row->table;
+		fprintf(out, "  %-10s %5" PRIu64 " paths  %-26s %-8s %s", row->verdict, row->rows,
+			row->value, text_or_dash(row->type), row->path);
 		test_put_wrong(out, row);
 	}
-	fprintf(out, "\n%lld series, %lld values; %lld counters moved\n", text_count(doc, "series"),
-		text_count(doc, "values"), text_count(doc, "moved"));
-	test_put_unknown(out, doc);
-	test_put_foot(out, doc);
+	fprintf(out, "\n%" PRIu64 " series, %" PRIu64 " values; %" PRIu64 " counters moved\n",
+		told->series, told->values, told->moved);
+	if (told->unknown_paths > 0)
+		fprintf(out, "%" PRIu64 " paths came that the profile does not know, e.g. %s\n",
+			told->unknown_paths, told->unknown_path);
+	test_put_foot(out, told);
 }
 
 static const struct column snmp_columns[] = {

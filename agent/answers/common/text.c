@@ -7,8 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/text_clean.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/document/quantity.h"
 
 const char *text_of(const json_t *object, const char *key)
@@ -17,11 +15,6 @@ const char *text_of(const json_t *object, const char *key)
 	if (text && *text)
 		return text;
 	return "-";
-}
-
-long long text_count(const json_t *object, const char *key)
-{
-	return (long long)json_integer_value(json_object_get(object, key));
 }
 
 void text_add_speeds(struct str *out, double is_bps, double declared_bps)

@@ -20,8 +20,6 @@ static inline const char *text_or_dash(const char *text)
 }
 /* text_of - a text field of @object; "-" when it is missing or empty. It lives with @object. */
 const char *text_of(const json_t *object, const char *key);
-/* text_count - an integer field; 0 when it is missing. */
-long long text_count(const json_t *object, const char *key);
 /* text_add_speeds - "runs at 200 Gbit/s, declared 400 Gbit/s": the one wording of a port that runs
  * at another speed than its link is declared with. Both in bit/s. */
 void text_add_speeds(struct str *out, double is_bps, double declared_bps);
