@@ -7,7 +7,6 @@
 #include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <zlib.h>
 

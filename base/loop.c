@@ -9,7 +9,6 @@
  */
 #include "base/loop.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <uv.h>

@@ -1,7 +1,6 @@
 /* text_clean - replaces what a terminal, a database or a spreadsheet would act on. */
 #include "base/text_clean.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * says what may be in the file, config_build.c what becomes of it. */
 #include "config/config.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

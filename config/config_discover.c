@@ -1,7 +1,6 @@
 /* config_discover - a configuration otherwise than the file has it: with links that LLDP reports
  * and jobs that the scheduler tells, and as one of the agents that share the fabric works by it. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "config/yaml.h"
 
 static char *salvage_tree(const struct yaml_node *root)

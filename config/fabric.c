@@ -1,7 +1,6 @@
 /* fabric - looks up and orders devices and ports, and derives ECMP groups from the links. */
 #include "config/fabric.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

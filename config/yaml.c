@@ -10,7 +10,6 @@
 #include <yaml.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/map.h"
 

@@ -2,7 +2,6 @@
 #include "db/open.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/cleanup.h"

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "agent/incident/incident_json.h"
-#include "agent/incident/silence.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/curl_io.h"

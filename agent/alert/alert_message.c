@@ -8,7 +8,6 @@
 
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "agent/incident/incident.h"
 #include "agent/incident/incident_json.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

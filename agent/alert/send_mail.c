@@ -3,8 +3,6 @@
  * such as sendmail. The first mail of an incident has an id made from the incident's; the others
  * refer to it, so that a mail reader shows them as one thread (RFC 5322 section 3.6.4).
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

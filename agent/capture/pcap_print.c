@@ -2,14 +2,10 @@
 #include "agent/capture/pcap_print.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/capture/pcap_facts.h"
-#include "agent/capture/pcap_report.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"

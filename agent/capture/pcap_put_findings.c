@@ -1,5 +1,4 @@
 /* pcap_put_findings - verdicts about counts of the whole capture. */
-#include <math.h>
 
 #include "base/number.h"
 #include "base/cleanup.h"

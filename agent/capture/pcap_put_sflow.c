@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
-#include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
 
 enum { SOURCES_SHOWN = 64, FLOWS_SHOWN = 64, DISCARDS_SHOWN = 32, QUEUES_SHOWN = 16, TOP = 8 };

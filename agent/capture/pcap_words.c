@@ -1,7 +1,6 @@
 /* pcap_words - numbers with separators, and words that are wrapped. */
 #include "agent/capture/pcap_words.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"

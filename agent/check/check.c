@@ -4,7 +4,6 @@
  */
 #include "agent/check/check.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

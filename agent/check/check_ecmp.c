@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "agent/check/check.h"
 #include "agent/reports/report.h"
 #include "agent/answers/spine/answer.h"

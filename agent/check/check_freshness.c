@@ -6,7 +6,6 @@
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/client/peek.h"
-#include "agent/document/json_value.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "agent/answers/watch/watch_frame.h"

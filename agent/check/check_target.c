@@ -1,7 +1,6 @@
 /* check_target - devices: does each one answer? */
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_source.h"

@@ -22,7 +22,6 @@
 #include "db/open.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
-#include "base/err.h"
 
 /* ---- known_names - all names of a kind, and the one that is nearest to what somebody typed. */
 

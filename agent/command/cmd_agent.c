@@ -6,7 +6,6 @@
 #include "agent/command/command.h"
 #include "agent/daemon/agent.h"
 #include "agent/daemon/reload.h"
-#include "base/clock.h"
 #include "base/str.h"
 #include "agent/jail/parser_child.h"
 

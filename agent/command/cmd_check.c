@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "agent/document/json_value.h"
 #include "base/clock.h"
 #include "base/str.h"

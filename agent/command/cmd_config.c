@@ -12,12 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "agent/document/json_value.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/import/import_sonic.h"
-#include "agent/document/writer.h"
 #include "config/profile/config_profiles.h"
 #include "config/config.h"
 #include "config/profile/profile.h"

@@ -1,7 +1,6 @@
 /* cmd_db - "rocewatch db": statistics, copies and recorded cases of the store. */
 #include "agent/command/command.h"
 #include "agent/document/json_value.h"
-#include "agent/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>

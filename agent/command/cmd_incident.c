@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "agent/command/command.h"
 #include "agent/answers/incident/incident_burst.h"

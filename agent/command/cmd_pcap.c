@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "agent/answers/common/text.h"
 #include "agent/capture/pcap_paths.h"
 #include "agent/capture/pcap_print.h"
 #include "agent/capture/pcap_report.h"

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/check/check.h"
 #include "agent/command/command.h"

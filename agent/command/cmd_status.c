@@ -1,5 +1,4 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
-#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* cmd_support_bundle - one file with what a maintainer needs to reproduce a problem. */
 #include "agent/command/command.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

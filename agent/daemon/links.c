@@ -2,7 +2,6 @@
  */
 #include "agent/daemon/links.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/client/client.h"

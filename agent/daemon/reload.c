@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "agent/alert/alert.h"
-#include "agent/daemon/agent.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/job_watch.h"
 #include "agent/daemon/judge.h"
@@ -29,7 +27,6 @@
 #include "base/str.h"
 #include "config/config.h"
 #include "config/profile/config_profiles.h"
-#include "db/store/store.h"
 
 /* Mistakes that do not stop the agent: a missing secret or profile stops one target only. */
 static void reload_warn(const struct config *config)

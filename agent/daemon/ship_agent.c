@@ -1,7 +1,6 @@
 /* ship_agent - sinks by configuration. */
 #include "agent/daemon/ship_agent.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

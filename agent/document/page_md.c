@@ -1,5 +1,4 @@
 /* page_md - a page as markdown with the tables of GitHub (CommonMark and GFM). */
-#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,11 +1,9 @@
 /* shape - structs to documents and cells, by the table of their members. */
 #include "agent/document/shape.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/document/column.h"
 #include "agent/document/json_value.h"

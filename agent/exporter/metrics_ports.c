@@ -6,9 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/str.h"
 #include "agent/exporter/metrics_page.h"
 #include "agent/client/client.h"

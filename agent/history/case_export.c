@@ -11,11 +11,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "base/str.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"
-#include "db/series/history.h"
 
 struct tsv {
 	FILE *f;

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "agent/incident/explain.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger_inside.h"

@@ -5,7 +5,6 @@
 #include "agent/incident/ledger_inside.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/jobs/job_run.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"

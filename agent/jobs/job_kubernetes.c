@@ -6,7 +6,6 @@
 #include "agent/jobs/job_run.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * attributes. */
 #include "agent/judge/inventory.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

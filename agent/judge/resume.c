@@ -2,13 +2,11 @@
 #include "agent/judge/resume.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
-#include "agent/incident/ledger.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"

@@ -1,7 +1,5 @@
 /* handover_report_page - the page of `report handover`. */
 #include "base/cleanup.h"
-#include "base/str.h"
-#include "agent/document/json_value.h"
 #include "agent/document/page.h"
 #include "agent/answers/common/report_blocks.h"
 #include "agent/answers/common/report_page.h"

@@ -2,7 +2,6 @@
 #include "agent/reports/report_compare.h"
 
 #include <errno.h>
-#include <math.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -1,7 +1,6 @@
 /* report_links - links over a time range: down, flapping, slow, damaged, mismatched, and what
  * changed. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"

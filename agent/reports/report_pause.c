@@ -1,7 +1,6 @@
 /* report_pause - PFC pause of a time range: who paused whom and for how long, where it began, what
  * the watchdog did, and whether ECN marked before. */
 #include <errno.h>
-#include <math.h>
 
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/report_incidents.h"

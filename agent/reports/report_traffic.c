@@ -2,7 +2,6 @@
  * telemetry arrived, and which frames were dropped. */
 #include "agent/reports/report_shift.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* screen_pages - the table of pages, and those that are lists, texts or help. To add one, add its
  * row here. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/answers/doctor/doctor.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include "agent/client/client.h"
 #include "agent/history/window_walk.h"
-#include "agent/tuning/tune_record.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_evidence.h"

@@ -1,6 +1,5 @@
 /* served_tuning - the documents about thresholds: what was proposed, decided and applied, and what
  * a review of the time range says. Nothing is recorded or decided here. */
-#include <errno.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -17,7 +17,6 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/stats.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "analyzers/detect/congestion_signs.h"
 #include "analyzers/measure/rhythm.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/measure/formulas.h"
 #include "config/class_policy.h"

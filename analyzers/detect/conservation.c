@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/conservation_routes.h"
 

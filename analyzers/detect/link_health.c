@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "analyzers/measure/links.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/stats.h"

@@ -20,12 +20,10 @@
  * gap on (go-back-N).
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/observe.h"

@@ -25,7 +25,6 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/map.h"
 #include "base/stats.h"
 #include "base/str.h"

@@ -10,7 +10,6 @@
 #include "base/stats.h"
 #include "base/str.h"
 #include "db/model/entity.h"
-#include "db/model/flow.h"
 
 #define PACKETS_MIN 1000.0 /* with fewer packets a ratio of them says nothing */
 #define OCTETS_MIN 1e7 /* a port that sent as much must have counted packets */

@@ -9,13 +9,11 @@
 #include "analyzers/measure/chance.h"
 #include "analyzers/measure/class_world.h"
 #include "analyzers/measure/mean.h"
-#include "analyzers/measure/observe.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-#include "db/series/series.h"
 
 /* ---- ecmp_group ------------------------------------------------------------ */
 

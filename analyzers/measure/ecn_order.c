@@ -2,7 +2,6 @@
 #include "analyzers/measure/ecn_order.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "analyzers/measure/formulas.h"
 

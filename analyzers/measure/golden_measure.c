@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "analyzers/measure/links.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause/pause_graph.h"
 #include "config/class_policy.h"

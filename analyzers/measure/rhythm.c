@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzers/measure/observe.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/map.h"
 #include "base/stats.h"
 #include "base/str.h"

@@ -15,7 +15,6 @@
 #include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_signs.h"
-#include "analyzers/tune/tune_rules.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

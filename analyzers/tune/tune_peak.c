@@ -2,7 +2,6 @@
 #include "analyzers/tune/tune_peak.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"

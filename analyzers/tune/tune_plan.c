@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "analyzers/measure/formulas.h"
-#include "analyzers/tune/tune_rules.h"
 
 #define BY_SPEED 0.01 /* of Kmin or Kmax per bit/s */
 

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"

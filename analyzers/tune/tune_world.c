@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "analyzers/tune/tune_rules.h"
 

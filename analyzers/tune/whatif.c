@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "analyzers/measure/formulas.h"

@@ -1,6 +1,5 @@
 /* gnmi_call - connections to a device and calls on them, with the credentials of its target. */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
 #include <openssl/err.h>

@@ -1,7 +1,6 @@
 /* gnmi_stream - one subscription of a target: its ways (stream, once, poll, get, as the profile
  * lists them), its watchdog, and how it falls back to the next way. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

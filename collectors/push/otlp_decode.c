@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/cleanup.h"
-
 /* ---- otlp_wire ------------------------------------------------------------- */
 
 /*

@@ -1,7 +1,6 @@
 /* otlp_grpc - a server of gRPC's C core. */
 #include "collectors/push/otlp_grpc.h"
 
-#include <errno.h>
 #include <lazy/grpc_calls.h>
 #include <pthread.h>
 #include <stdio.h>

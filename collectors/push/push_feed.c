@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +11,9 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_push.h"
 #include "db/model/entity.h"
-#include "db/model/metric.h"
 #include "config/address.h"
 #include "config/config.h"
 

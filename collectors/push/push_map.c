@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_push.h"

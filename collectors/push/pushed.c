@@ -7,7 +7,6 @@
  */
 #include "collectors/push/pushed.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"

@@ -6,12 +6,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/loop.h"
-#include "base/map.h"
 #include "base/str.h"
 #include "db/model/metric.h"
 

@@ -4,9 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +12,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "collectors/snmp/snmp_ports.h"
-#include "collectors/snmp/snmp_rows.h"
 #include "collectors/target/counter_check.h"
-#include "config/profile/profile.h"
-#include "db/model/metric.h"
 
 /* ---- snmp_sums ------------------------------------------------------------- */
 

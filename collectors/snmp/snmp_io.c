@@ -9,8 +9,6 @@
 #include <net-snmp/net-snmp-includes.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +19,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/locked.h"
-#include "base/log.h"
 #include "base/loop.h"
 #include "base/map.h"
 #include "base/process.h"
@@ -30,7 +27,6 @@
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_message.h"
 #include "collectors/target/reason.h"
-#include "config/snmp_security.h"
 
 /* ---- snmp_key -------------------------------------------------------------- */
 

@@ -7,8 +7,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "base/str.h"
-#include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 
 #define TEXT_MAX 256

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "collectors/snmp/snmp_rows.h"
 #include "db/model/metric.h"
 
 #define NAME_TWICE UINT64_MAX

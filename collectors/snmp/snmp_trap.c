@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/cleanup.h"
-#include "base/str.h"
 #include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 

@@ -2,7 +2,6 @@
  * collectors/push/push_map.c. */
 #include "config/profile/profile_push.h"
 
-#include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
 #include "base/str.h"

@@ -3,8 +3,6 @@
 #include "config/profile/profile_reader.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/str.h"
 #include "db/model/entity.h"

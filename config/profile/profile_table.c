@@ -1,5 +1,4 @@
 /* profile_table - one table of a profile: its index, its columns and what they mean. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

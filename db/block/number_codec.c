@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include "db/block/bits.h"
 #include "db/model/metric.h"
 

@@ -5,7 +5,6 @@
  */
 #include "db/model/entity.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"

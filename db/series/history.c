@@ -12,8 +12,6 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "db/model/metric.h"
-#include "db/series/rollup.h"
-#include "db/series/series.h"
 
 /* history_merged - reads each part and joins what they say: names are translated, samples are put
  * in order of time slice by slice, so that memory does not grow with the range that is read. */

@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/ch_rows.h"

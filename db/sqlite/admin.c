@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

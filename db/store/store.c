@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/str.h"

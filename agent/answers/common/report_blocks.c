@@ -2,7 +2,6 @@
 #include "agent/answers/common/report_blocks.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

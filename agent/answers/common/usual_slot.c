@@ -2,7 +2,6 @@
 #include "agent/answers/common/usual_slot.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

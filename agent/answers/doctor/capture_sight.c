@@ -1,8 +1,6 @@
 /* capture_sight - one row for each reason: when it holds, and its sentence. */
 #include "agent/answers/doctor/capture_sight.h"
 
-#include <math.h>
-
 #include "base/cleanup.h"
 
 /* So few requests may simply not have been answered yet. */

@@ -13,9 +13,6 @@
 #include <sys/statvfs.h>
 
 #include "base/arena.h"
-#include "agent/answers/common/agent_state.h"
-#include "agent/answers/common/class_worlds.h"
-#include "agent/answers/common/store_facts.h"
 #include "agent/answers/doctor/doctor_internal.h"
 #include "agent/client/peek.h"
 #include "agent/document/json_value.h"

@@ -5,11 +5,9 @@
  * those in which the device tells this counter, which may be a minute where others come each
  * second.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "agent/answers/doctor/doctor_internal.h"
-#include "agent/document/json_value.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"

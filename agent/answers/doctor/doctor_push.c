@@ -1,6 +1,5 @@
 /* doctor_push - the doctor's view of receivers of what devices push. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -2,13 +2,10 @@
 #include "agent/answers/ecmp/ecmp_words.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "agent/document/json_value.h"
 #include "agent/answers/spine/answer.h"
-#include "base/cleanup.h"
 #include "agent/answers/ecmp/answer.h"
 #include "agent/document/paper.h"
 #include "agent/document/writer.h"

@@ -1,7 +1,6 @@
 /* incident_commands - fills the commands of a cause with the subject of an incident. */
 #include "agent/answers/incident/incident_commands.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/answers/incident/incident_read.h"

@@ -17,7 +17,6 @@
 #include "agent/document/quantity.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/str.h"
 
 static void incident_age_text(char *text, size_t size, double age_s)

@@ -1,7 +1,6 @@
 /* report_incidents - incidents of a time range, as rows of reports. */
 #include "agent/answers/incident/report_incidents.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,13 +8,11 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/incident/incident_read.h"
-#include "agent/answers/common/report_frame.h"
 #include "agent/answers/status/verdict.h"
 #include "config/config.h"
 #include "db/model/finding.h"

@@ -1,8 +1,6 @@
 /* links/rows - the members of the answer: keys, columns and schema. */
 #include "agent/answers/links/answer.h"
 
-#include "base/cleanup.h"
-
 const char *const links_state_words[LINK_STATES] = {
 	[LINK_UNKNOWN] = "unknown", [LINK_DOWN] = "down", [LINK_UP] = "up"};
 

@@ -1,5 +1,4 @@
 /* pause/page - the page of `report pause`. */
-#include <math.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"

@@ -2,7 +2,6 @@
 #include "agent/answers/query/query.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/document/writer.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 #include "base/cleanup.h"

@@ -1,6 +1,5 @@
 /* served_query - history of one metric as rows, and the list of metrics. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

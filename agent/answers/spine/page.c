@@ -1,7 +1,6 @@
 /* spine/page - one line a group, the load towards each neighbour, then the groups out of limits in
  * detail. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

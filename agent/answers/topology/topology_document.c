@@ -1,7 +1,6 @@
 /* topology_document - what the database knows of the ports, for the fabric graph and its audit. */
 #include "agent/answers/topology/topology_document.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

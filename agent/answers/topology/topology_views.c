@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "config/address.h"
 #include "base/str.h"
-#include "agent/document/quantity.h"
 
 /* ---- topo_outside - gathers the ports that lead out of the configuration by what they lead to. */
 

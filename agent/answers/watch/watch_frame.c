@@ -9,7 +9,6 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/watch/watch_incidents.h"

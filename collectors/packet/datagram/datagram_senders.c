@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
 #include "config/address.h"
 
 struct datagram_senders {

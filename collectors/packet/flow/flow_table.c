@@ -2,8 +2,6 @@
  */
 #include "collectors/packet/flow/flow_table.h"
 
-#include <math.h>
-
 #include "base/cleanup.h"
 #include "collectors/packet/flow/flow_store.h"
 

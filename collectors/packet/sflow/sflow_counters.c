@@ -1,8 +1,6 @@
 /* sflow_counters - interface and Ethernet counters of sFlow by the names of metric.def. */
 #include "collectors/packet/sflow/sflow_counters.h"
 
-#include "db/model/metric.h"
-
 struct counters_out {
 	struct sample *v;
 	size_t n;

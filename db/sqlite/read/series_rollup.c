@@ -7,7 +7,6 @@
  * rollup_due, or rows of the tail) is made here, from its single values.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"

@@ -6,12 +6,10 @@
  * gone_ns says until when the agent knew a name; NAME_LIVE while it does. Readers load the names
  * that their time range needs by it (series_db.c), and retention deletes by it.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

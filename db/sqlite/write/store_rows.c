@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/cleanup.h"
 #include "db/sqlite/schema/flow_row.h"

@@ -12,9 +12,6 @@
 #include "base/clock.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "base/err.h"
-#include "base/log.h"
-#include "base/str.h"
-#include "db/sqlite/schema/store_lock.h"
 
 /* ---- store_file - the files of a database under its writer: the write-ahead log is kept short,
  * and what a deleted file held is saved. */
