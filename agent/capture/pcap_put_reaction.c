@@ -64,6 +64,75 @@ static void reaction_sentence(const struct reaction_context *context, const char
 	json_object_set_new(row, "n", json_integer((json_int_t)judged->n));
 }
 
+/* One queue pair that does not slow down although others of its host do. */
+static void reaction_qp_sentence(const struct reaction_context *context, uint32_t qp,
+	const struct reaction_sum *own, const struct reaction_judged *judged, size_t deaf,
+	size_t all)
+{
+	char before[RATE_TEXT_MAX], after[RATE_TEXT_MAX];
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+	struct flow flow;
+	flow_table_row(context->reading->analysis.flows, qp, &flow);
+	pcap_address_text(src, flow.key.family, flow.key.src);
+	pcap_address_text(dst, flow.key.family, flow.key.dst);
+	json_t *row = pcap_verdict_add(context->document, PCAP_VERDICT_DOES_NOT_SLOW,
+		"%s to QP 0x%06x of %s does not slow down after CNPs: %s before, %s after, %lu "
+		"reactions to %lu CNPs; %zu of the %zu queue pairs of this host that get CNPs do "
+		"not",
+		src, flow.key.dst_qp, dst, reaction_rate_text(before, judged->before_bps),
+		reaction_rate_text(after, judged->after_bps), (unsigned long)judged->n,
+		(unsigned long)own->cnp, deaf, all);
+	if (!row)
+		return;
+	json_object_set_new(row, "host", json_string(src));
+	json_object_set_new(row, "src", json_string(src));
+	json_object_set_new(row, "dst", json_string(dst));
+	pcap_count_put(row, "dst_qp", flow.key.dst_qp);
+	json_object_set_new(row, "rate_before_bps", json_number_or_null(judged->before_bps));
+	json_object_set_new(row, "rate_after_bps", json_number_or_null(judged->after_bps));
+	json_object_set_new(row, "n", json_integer((json_int_t)judged->n));
+}
+
+/* Does stream @i get CNPs, and is it of @host? */
+static bool reaction_qp_at(const struct reaction_context *context, const struct clock_host *host,
+	uint32_t i, struct clock_qp_reaction *ret, struct reaction_judged *judged,
+	enum reaction_verdict *verdict)
+{
+	const struct capture_analysis *analysis = &context->reading->analysis;
+	const struct flow_stream *stream = flow_table_stream(analysis->flows, i);
+	if (stream->qp == FLOW_NONE ||
+		!capture_clock_reaction(analysis->clock, &stream->clock, ret) ||
+		ret->host->host != host->host)
+		return false;
+	*verdict = qp_reaction_judge(
+		ret, context->sampling, (double)context->reading->options.speed_bps, judged);
+	return true;
+}
+
+/* Where at most half of the queue pairs of @host do not slow down, they are named, and the host is
+ * not: true. */
+static bool reaction_qps(const struct reaction_context *context, const struct clock_host *host)
+{
+	const struct flow_table *flows = context->reading->analysis.flows;
+	struct clock_qp_reaction reaction;
+	struct reaction_judged judged;
+	enum reaction_verdict verdict;
+	size_t deaf = 0, all = 0;
+	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++)
+		if (reaction_qp_at(context, host, i, &reaction, &judged, &verdict)) {
+			deaf += verdict == REACTION_DOES_NOT_SLOW;
+			all++;
+		}
+	if (deaf == 0 || deaf * 2 > all)
+		return false;
+	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++)
+		if (reaction_qp_at(context, host, i, &reaction, &judged, &verdict) &&
+			verdict == REACTION_DOES_NOT_SLOW)
+			reaction_qp_sentence(context, flow_table_stream(flows, i)->qp, reaction.own,
+				&judged, deaf, all);
+	return true;
+}
+
 static void reaction_judge_host(const struct reaction_context *context,
 	const struct reaction_sum *sum, struct reaction_judged *ret)
 {
@@ -98,7 +167,8 @@ static json_t *reaction_row(
 		json_number_or_null(host->reaction.held / (double)host->reaction.pressed));
 	json_object_set_new(row, "verdict", json_string(reaction_verdict_name(judged.verdict)));
 	json_object_set_new(row, "needs", json_string_or_null(judged.needs));
-	reaction_sentence(context, address, &host->reaction, &judged);
+	if (!context->sampling || !reaction_qps(context, host))
+		reaction_sentence(context, address, &host->reaction, &judged);
 	return row;
 }
 

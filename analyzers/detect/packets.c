@@ -1,5 +1,5 @@
 /*
- * packets - two faults that only captured packets show.
+ * packets - faults that only captured packets show.
  *
  * rocev1: a frame of Ethertype 0x8915. RoCE version 1 has no IP header: it cannot be routed, hashed
  * by source port or marked, and it does not belong into a RoCEv2 fabric (InfiniBand Architecture
@@ -11,7 +11,14 @@
  * Else a sender should get its part of each receiver's CNPs: in proportion to the CE packets of its
  * own. Both as the two captures are sampled. So both ends of the path must be captured in the same
  * window, and enough CNPs expected that chance cannot make the difference.
+ *
+ * dcqcn_off: single queue pairs of a host go on at their rate after CNPs while the others slow down
+ * (flow rows, .reacts). Where a whole host does, congestion says so.
+ *
+ * ect_missing: data without ECT at a port of which no counter comes, so that congestion, which
+ * looks at pause first, is blind. Where counters come it is congestion's to say.
  */
+#include <arpa/inet.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,6 +29,7 @@
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/observe.h"
+#include "config/class_policy.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 
@@ -29,6 +37,9 @@
 	20.0 /* of so many none or few arrive by chance once in ten thousand windows               \
 	      */
 #define CNP_ARRIVES 0.2 /* of the expected ones: fewer are lost, more may be an uneven share */
+#define DATA_ENOUGH 1000.0 /* data packets: of fewer the share without ECT says little */
+#define ECT_PART 0.1 /* of the data packets: fewer with ECT are a setting, not a stray sender */
+enum { QPS_NAMED = 16, DEAF_INTERVALS = 2 };
 #define HEARD_MIN 100.0 /* packets to the sender: its capture works */
 
 struct packets_options {
@@ -49,6 +60,12 @@ struct packets_port { /* one that was captured */
 	const struct port_seen *seen;
 	struct host_packets sum;
 	double sampling; /* the coarser of its captures */
+};
+
+/* queue pairs, most packets first */
+struct packets_qps {
+	struct finding_flow named[QPS_NAMED];
+	size_t n, all;
 };
 
 struct packets_ports {
@@ -86,24 +103,32 @@ static struct packets_ports packets_captured(const struct analyzer_in *in)
 	return ports;
 }
 
+/* A port has one incident of this analyzer: of several faults the first that is looked for. */
+static struct draft packets_draft(const struct analyzer_in *in, const struct packets_port *port,
+	enum cause cause, enum finding_verdict verdict, struct finding_list *out)
+{
+	const struct packets_options *o = in->options;
+	struct draft t = finding_new(out, in, "packets", verdict, o->hold);
+	finding_subject(&t, port->seen);
+	t.f->cause = cause;
+	t.f->severity = SEV_WARNING;
+	t.f->summary = "";
+	return t;
+}
+
 /* ---- RoCE version 1 --------------------------------------------------------- */
 
-static void packets_judge_v1(
+static bool packets_judge_v1(
 	const struct analyzer_in *in, const struct packets_port *port, struct finding_list *out)
 {
 	const struct packets_options *o = in->options;
 	const double frames = port->sum.from_v1 + port->sum.to_v1 + port->sum.other_v1;
 	const double v2 = port->sum.from_packets + port->sum.to_packets + port->sum.other_packets;
-	const bool over = frames >= (double)o->frames;
-	struct draft t = finding_new(out, in, "packets", finding_verdict(over, true), o->hold);
-	finding_subject(&t, port->seen);
-	t.f->cause = CAUSE_ROCEV1;
-	t.f->severity = SEV_WARNING;
+	if (frames < (double)o->frames)
+		return false;
+	struct draft t = packets_draft(in, port, CAUSE_ROCEV1, FINDING_OVER, out);
 	t.f->value = frames;
 	t.f->warn = (double)o->frames;
-	t.f->summary = "";
-	if (!over)
-		return;
 	t.f->confidence_ratio = 0.95;
 	const char *verb = "carries";
 	if (port->sum.from_v1 >= (double)o->frames && port->seen->port->host)
@@ -118,6 +143,7 @@ static void packets_judge_v1(
 	finding_unproved(&t, "which application asks for version 1");
 	finding_add_role(&t, "culprit", "%s", far_end_text(port->seen, t.a));
 	finding_steps(&t, CAUSE_ROCEV1, 0);
+	return true;
 }
 
 /* ---- CNPs that do not arrive ------------------------------------------------- */
@@ -180,28 +206,22 @@ static bool packets_hears(const struct host_packets *packets)
 	return packets->to_host >= HEARD_MIN;
 }
 
-static void packets_judge_cnp(const struct analyzer_in *in, const struct packets_ports *ports,
+static bool packets_judge_cnp(const struct analyzer_in *in, const struct packets_ports *ports,
 	const struct packets_port *sender, struct finding_list *out)
 {
-	const struct packets_options *o = in->options;
 	if (!sender->sum.address || !packets_hears(&sender->sum))
-		return;
+		return false;
 	const double expected = packets_expected(in->window, ports, sender);
 	if (expected < CNP_EXPECTED)
-		return;
+		return false;
 	double arrived = sender->sum.to_cnp;
 	if (sender->sum.part.known)
 		arrived = (double)sender->sum.part.reaction.cnp;
-	const bool over = arrived < CNP_ARRIVES * expected;
-	struct draft t = finding_new(out, in, "packets", finding_verdict(over, true), o->hold);
-	finding_subject(&t, sender->seen);
-	t.f->cause = CAUSE_CNP_LOST;
-	t.f->severity = SEV_WARNING;
+	if (arrived >= CNP_ARRIVES * expected)
+		return false;
+	struct draft t = packets_draft(in, sender, CAUSE_CNP_LOST, FINDING_OVER, out);
 	t.f->value = expected / fmax(arrived, 1);
 	t.f->warn = 1 / CNP_ARRIVES;
-	t.f->summary = "";
-	if (!over)
-		return;
 	t.f->confidence_ratio = 0.85;
 	t.f->summary = arena_printf(t.a,
 		"%s: %.0f CNPs arrive at %s, about %.0f are expected from what its receivers send: "
@@ -214,6 +234,140 @@ static void packets_judge_cnp(const struct analyzer_in *in, const struct packets
 	finding_ruled_out(&t, "DCQCN of the host: it is not told to slow down");
 	finding_add_role(&t, "victim", "%s", far_end_text(sender->seen, t.a));
 	finding_steps(&t, CAUSE_CNP_LOST, 0);
+	return true;
+}
+
+/* ---- queue pairs by name ------------------------------------------------------- */
+
+static void packets_qp_add(
+	struct packets_qps *qps, const struct packets_port *port, const struct flow_sample *row)
+{
+	const int family = row->key.family == 4 ? AF_INET : AF_INET6;
+	struct finding_flow flow = {.dst_qp = row->key.dst_qp,
+		.src_port = row->key.src_port,
+		.device = port->seen->port->device->name,
+		.port = port->seen->port->name,
+		.packets = row->packets,
+		.octets = row->octets};
+	inet_ntop(family, row->key.src, flow.src, sizeof(flow.src));
+	inet_ntop(family, row->key.dst, flow.dst, sizeof(flow.dst));
+	size_t k = 0;
+	while (k < qps->n &&
+		(qps->named[k].dst_qp != flow.dst_qp || strcmp(qps->named[k].src, flow.src) != 0 ||
+			strcmp(qps->named[k].dst, flow.dst) != 0))
+		k++;
+	qps->all += k == qps->n;
+	if (k == QPS_NAMED)
+		return;
+	if (k == qps->n)
+		qps->named[qps->n++] = flow;
+	else
+		qps->named[k].packets += flow.packets;
+}
+
+static void packets_name_qps(struct draft *t, const struct packets_qps *qps)
+{
+	t->f->flows = arena_array(t->a, struct finding_flow, qps->n);
+	memcpy(t->f->flows, qps->named, qps->n * sizeof(*qps->named));
+	t->f->n_flows = qps->n;
+}
+
+static bool packets_is_flow(const struct flow_sample *row)
+{
+	return !row->total && !row->host && row->key.family;
+}
+
+/* ---- queue pairs that do not slow down ----------------------------------------- */
+
+/* In how many intervals this queue pair was told to slow down and did not; 0 where it once did. */
+static unsigned packets_deaf_intervals(
+	const struct window *window, const struct packets_port *port, const struct flow_sample *qp)
+{
+	unsigned deaf = 0;
+	for (size_t i = packets_first_row(window, port->seen->entity);
+		packets_row_at(window, i, port->seen); i++) {
+		const struct flow_sample *row = &window->flows[i];
+		if (!packets_is_flow(row) || row->key.dst_qp != qp->key.dst_qp ||
+			memcmp(row->key.src, qp->key.src, sizeof(qp->key.src)) != 0 ||
+			memcmp(row->key.dst, qp->key.dst, sizeof(qp->key.dst)) != 0)
+			continue;
+		if (row->reacts == REACTION_SLOWS_DOWN)
+			return 0;
+		deaf += row->reacts == REACTION_DOES_NOT_SLOW;
+	}
+	return deaf;
+}
+
+static bool packets_judge_deaf(
+	const struct analyzer_in *in, const struct packets_port *port, struct finding_list *out)
+{
+	struct packets_qps qps = {.n = 0};
+	for (size_t i = packets_first_row(in->window, port->seen->entity);
+		packets_row_at(in->window, i, port->seen); i++) {
+		const struct flow_sample *row = &in->window->flows[i];
+		if (!packets_is_flow(row))
+			continue;
+		if (row->reacts == REACTION_DOES_NOT_SLOW &&
+			packets_deaf_intervals(in->window, port, row) >= DEAF_INTERVALS)
+			packets_qp_add(&qps, port, row);
+	}
+	if (qps.n == 0)
+		return false;
+	struct draft t = packets_draft(in, port, CAUSE_DCQCN_OFF, FINDING_OVER, out);
+	t.f->value = (double)qps.all;
+	t.f->warn = 1;
+	t.f->confidence_ratio = 0.9;
+	t.f->summary = arena_printf(t.a,
+		"%s: %zu queue pair%s not slow down after CNPs while others there do: %s to QP "
+		"0x%06x of %s",
+		port_text(port->seen, t.a), qps.all, qps.all == 1 ? " does" : "s do",
+		qps.named[0].src, qps.named[0].dst_qp, qps.named[0].dst);
+	finding_rests_on(&t, "rates round CNPs of every packet, queue pair by queue pair");
+	finding_unproved(&t, "why: a setting of one queue pair, or an application beside RDMA");
+	finding_add_role(&t, "culprit", "%s", qps.named[0].src);
+	packets_name_qps(&t, &qps);
+	finding_steps(&t, CAUSE_DCQCN_OFF, 0);
+	return true;
+}
+
+/* ---- data without ECT, where no counter comes ------------------------------------- */
+
+static bool packets_judge_ect(
+	const struct analyzer_in *in, const struct packets_port *port, struct finding_list *out)
+{
+	struct packets_qps qps = {.n = 0};
+	double data = 0, ect = 0;
+	if (port->seen->in_known || port->seen->out_known || !class_any_marks(in->fabric))
+		return false;
+	for (size_t i = packets_first_row(in->window, port->seen->entity);
+		packets_row_at(in->window, i, port->seen); i++) {
+		const struct flow_sample *row = &in->window->flows[i];
+		if (row->total) {
+			data += (double)row->data_packets;
+			ect += (double)row->data_ect;
+		} else if (packets_is_flow(row) && row->data_packets &&
+			(double)row->data_ect < ECT_PART * (double)row->data_packets) {
+			packets_qp_add(&qps, port, row);
+		}
+	}
+	if (data < DATA_ENOUGH || ect >= ECT_PART * data)
+		return false;
+	struct draft t = packets_draft(in, port, CAUSE_ECT_MISSING, FINDING_OVER, out);
+	t.f->value = 1 - ect / data;
+	t.f->warn = 1 - ECT_PART;
+	t.f->confidence_ratio = 0.85;
+	t.f->summary = arena_printf(t.a,
+		"%s: %.3g %% of %.0f data packets captured are not ECN-capable, so no switch can "
+		"mark them; %zu queue pairs",
+		port_text(port->seen, t.a), 100 * t.f->value, data, qps.all);
+	finding_rests_on(&t, "the ECN field of captured data packets");
+	finding_unproved(&t, "what it does: no counter of this port comes, so pause is not seen");
+	for (size_t i = 0; i < qps.n; i++)
+		if (i == 0 || strcmp(qps.named[i].src, qps.named[i - 1].src) != 0)
+			finding_add_role(&t, "culprit", "%s", qps.named[i].src);
+	packets_name_qps(&t, &qps);
+	finding_steps(&t, CAUSE_ECT_MISSING, 0);
+	return true;
 }
 
 static int packets_run(const struct analyzer_in *in, struct finding_list *out)
@@ -222,8 +376,11 @@ static int packets_run(const struct analyzer_in *in, struct finding_list *out)
 		return 0;
 	const struct packets_ports ports = packets_captured(in);
 	for (size_t i = 0; i < ports.n; i++) {
-		packets_judge_v1(in, &ports.v[i], out);
-		packets_judge_cnp(in, &ports, &ports.v[i], out);
+		const struct packets_port *port = &ports.v[i];
+		if (!packets_judge_v1(in, port, out) && !packets_judge_deaf(in, port, out) &&
+			!packets_judge_cnp(in, &ports, port, out) &&
+			!packets_judge_ect(in, port, out))
+			packets_draft(in, port, CAUSE_ROCEV1, FINDING_UNDER, out);
 	}
 	return 0;
 }
@@ -231,7 +388,8 @@ static int packets_run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_packets = {
 	.name = "packets",
 	.phase = 65,
-	.doc = "captured packets: RoCE version 1, and CNPs that do not arrive",
+	.doc = "captured packets: RoCE version 1, CNPs that do not arrive, queue pairs that do not "
+	       "slow down, data without ECT",
 	.options = {"analyzers", "packets", sizeof(struct packets_options), rows, rw_countof(rows),
 		"faults that only captured packets show"},
 	.window_offset = offsetof(struct packets_options, window_ns),

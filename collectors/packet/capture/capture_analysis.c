@@ -114,6 +114,12 @@ static void clock_pool_give(struct clock_pool *pool, uint32_t number)
 #define RESTART 65536 /* PSNs; loss.h */
 #define READ_MTU_MAX 4096
 
+struct clock_reaction { /* of a direction that a CNP came for */
+	struct qp_reaction rate;
+	struct reaction_sum own; /* of this interval; not in its host's sums yet */
+	uint32_t at; /* of its host in .hosts, + 1; 0: nothing came in this interval */
+};
+
 struct clock_rare {
 	uint32_t messages, message_max;
 	uint32_t size, run; /* newest size of a message, and how many of it in a row */
@@ -152,6 +158,7 @@ struct capture_clock {
 	uint32_t n_rows;
 	struct clock_host *hosts;
 	size_t n_hosts, cap_hosts;
+	struct clock_host *told; /* the same with what queue pairs measured: as last asked for */
 	int64_t bin_ns;
 	unsigned interval; /* 1, 2, 3, 1, ...: a fresh stream_clock has 0 */
 	bool aeth_cut; /* of some answers it is not known whether they are NAKs */
@@ -167,7 +174,7 @@ struct capture_clock *capture_clock_new(int64_t bin_ns, uint64_t speed_bps)
 	clock_pool_init(&clock->rares, sizeof(struct clock_rare), CLOCK_RARE_MAX);
 	clock_pool_init(&clock->stalls, sizeof(struct clock_stalls), CLOCK_STALLS_MAX);
 	clock_pool_init(&clock->sizes, sizeof(struct message_sizes), CLOCK_SIZES_MAX);
-	clock_pool_init(&clock->reactions, sizeof(struct qp_reaction), CLOCK_REACTIONS_MAX);
+	clock_pool_init(&clock->reactions, sizeof(struct clock_reaction), CLOCK_REACTIONS_MAX);
 	return clock;
 }
 
@@ -182,6 +189,7 @@ void capture_clock_free(struct capture_clock *clock)
 	clock_pool_end(&clock->reactions);
 	free(clock->rows);
 	free(clock->hosts);
+	free(clock->told);
 	free(clock);
 }
 
@@ -192,6 +200,11 @@ void capture_clock_next(struct capture_clock *clock)
 	if (clock->n_rows)
 		memset(clock->rows, 0, clock->n_rows * sizeof(*clock->rows));
 	clock->n_hosts = 0;
+	for (uint32_t number = 1; number <= clock->reactions.made; number++) {
+		struct clock_reaction *reaction = clock_pool_at(&clock->reactions, number);
+		reaction->at = 0;
+		reaction->own = (struct reaction_sum){0};
+	}
 	clock->interval = clock->interval % 3 + 1;
 }
 
@@ -215,6 +228,17 @@ static struct clock_stalls *clock_stalls_get(
 	return clock_pool_at(&clock->stalls, rare->stalls);
 }
 
+/* What it measured stays with its host. */
+static void clock_reaction_drop(struct capture_clock *clock, uint32_t number)
+{
+	struct clock_reaction *reaction = clock_pool_at(&clock->reactions, number);
+	if (reaction && reaction->at)
+		reaction_sum_add(&clock->hosts[reaction->at - 1].reaction, &reaction->own);
+	if (reaction)
+		reaction->at = 0;
+	clock_pool_give(&clock->reactions, number);
+}
+
 void capture_clock_drop(struct capture_clock *clock, struct stream_clock *stream)
 {
 	struct clock_rare *rare = clock_pool_at(&clock->rares, stream->rare);
@@ -222,7 +246,7 @@ void capture_clock_drop(struct capture_clock *clock, struct stream_clock *stream
 		return;
 	clock_pool_give(&clock->stalls, rare->stalls);
 	clock_pool_give(&clock->sizes, rare->sizes);
-	clock_pool_give(&clock->reactions, rare->reaction);
+	clock_reaction_drop(clock, rare->reaction);
 	clock_pool_give(&clock->rares, stream->rare);
 	stream->rare = 0;
 	stream->reacts = 0;
@@ -519,8 +543,10 @@ static void clock_reacts(struct capture_clock *clock, const struct stream_clock 
 	struct clock_host *host = clock_host_get(clock, src);
 	if (!host)
 		return;
-	qp_reaction_data(clock_pool_at(&clock->reactions, rare->reaction), &host->reaction, t_ns,
-		packet->octets, gap_ns, !stream->open, pause_log_until(clock->pauses, t_ns));
+	struct clock_reaction *reaction = clock_pool_at(&clock->reactions, rare->reaction);
+	reaction->at = (uint32_t)(host - clock->hosts) + 1;
+	qp_reaction_data(&reaction->rate, &reaction->own, t_ns, packet->octets, gap_ns,
+		!stream->open, pause_log_until(clock->pauses, t_ns));
 }
 
 static void clock_gap(struct capture_clock *clock, struct stream_clock *stream, uint32_t src,
@@ -620,7 +646,7 @@ void capture_clock_answer(struct capture_clock *clock, struct stream_clock *abou
 		clock_credits(rare, packet->syndrome);
 }
 
-static struct qp_reaction *clock_reaction_get(
+static struct clock_reaction *clock_reaction_get(
 	struct capture_clock *clock, struct stream_clock *about, int64_t t_ns)
 {
 	struct clock_rare *rare = clock_rare_get(clock, about);
@@ -629,10 +655,10 @@ static struct qp_reaction *clock_reaction_get(
 	if (rare->reaction)
 		return clock_pool_at(&clock->reactions, rare->reaction);
 	rare->reaction = clock_pool_take(&clock->reactions);
-	struct qp_reaction *reaction = clock_pool_at(&clock->reactions, rare->reaction);
+	struct clock_reaction *reaction = clock_pool_at(&clock->reactions, rare->reaction);
 	if (!reaction)
 		return NULL;
-	qp_reaction_begin(reaction, t_ns, about->usual_ns);
+	qp_reaction_begin(&reaction->rate, t_ns, about->usual_ns);
 	about->reacts = 1;
 	return reaction;
 }
@@ -646,11 +672,12 @@ void capture_clock_cnp(struct capture_clock *clock, struct stream_clock *about, 
 	host = clock_host_get(clock, dst);
 	if (!host)
 		return;
-	struct qp_reaction *reaction = NULL;
+	struct clock_reaction *reaction = NULL;
 	if (about && about->begun)
 		reaction = clock_reaction_get(clock, about, t_ns);
 	if (reaction) {
-		qp_reaction_cnp(reaction, &host->reaction, t_ns);
+		reaction->at = (uint32_t)(host - clock->hosts) + 1;
+		qp_reaction_cnp(&reaction->rate, &reaction->own, t_ns);
 		return;
 	}
 	host->reaction.cnp++;
@@ -718,8 +745,78 @@ const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t
 		host->answer.directions = row->directions;
 		host->answer.answered = row->answered + row->loose;
 	}
+	clock->told = rw_realloc(clock->told, (clock->n_hosts + 1) * sizeof(*clock->told));
+	memcpy(clock->told, clock->hosts, clock->n_hosts * sizeof(*clock->told));
+	for (uint32_t number = 1; number <= clock->reactions.made; number++) {
+		const struct clock_reaction *reaction = clock_pool_at(&clock->reactions, number);
+		if (reaction->at)
+			reaction_sum_add(&clock->told[reaction->at - 1].reaction, &reaction->own);
+	}
 	*ret_n = clock->n_hosts;
-	return clock->hosts;
+	return clock->told;
+}
+
+#define DEAF_LEVEL 0.95 /* least ratio of after to before of one that stays as it is */
+#define DEAF_APART 0.05 /* the others' ratio is below its own by this at least */
+#define DEAF_SPACING 2.0 /* times between its CNPs, over those of the others: at most */
+enum { DEAF_REACTIONS = 8 }; /* of each side: fewer say nothing */
+
+static void reaction_pairs_less(struct reaction_pairs *pairs, const struct reaction_pairs *part)
+{
+	pairs->n -= part->n;
+	pairs->before -= part->before;
+	pairs->after -= part->after;
+	pairs->before_sq -= part->before_sq;
+	pairs->after_sq -= part->after_sq;
+	pairs->product -= part->product;
+}
+
+/* The other queue pairs of the host, as far as the comparison needs them. */
+static struct reaction_sum reaction_others(const struct clock_qp_reaction *reaction)
+{
+	struct reaction_sum others = reaction->host->reaction;
+	reaction_pairs_less(&others.all, &reaction->own->all);
+	others.spacings -= reaction->own->spacings;
+	others.spacing_s -= reaction->own->spacing_s;
+	others.alone = (struct reaction_pairs){0};
+	others.pressed = others.clear = 0;
+	return others;
+}
+
+enum reaction_verdict qp_reaction_judge(const struct clock_qp_reaction *reaction, uint32_t sampling,
+	double line_bps, struct reaction_judged *judged)
+{
+	struct reaction_judged own, rest;
+	const struct reaction_sum others = reaction_others(reaction);
+	reaction_judge(reaction->own, sampling, line_bps, reaction->host->reaction.peak_bps, &own);
+	if (judged)
+		*judged = own;
+	if (own.verdict != REACTION_TOO_FEW || sampling > 1 || own.n < DEAF_REACTIONS ||
+		others.all.n < DEAF_REACTIONS)
+		return own.verdict;
+	reaction_judge(&others, sampling, line_bps, 0, &rest);
+	const double spacing = reaction->own->spacing_s * (double)others.spacings;
+	const bool as_often = reaction->own->spacings && others.spacings &&
+		spacing <= DEAF_SPACING * others.spacing_s * (double)reaction->own->spacings;
+	if (own.low > DEAF_LEVEL && rest.high < own.low - DEAF_APART && as_often &&
+		own.before_bps >= rest.before_bps)
+		return REACTION_DOES_NOT_SLOW;
+	return REACTION_TOO_FEW;
+}
+
+bool capture_clock_reaction(const struct capture_clock *clock, const struct stream_clock *stream,
+	struct clock_qp_reaction *ret)
+{
+	const struct clock_rare *rare = NULL;
+	const struct clock_reaction *reaction = NULL;
+	if (stream->reacts)
+		rare = clock_pool_at(&clock->rares, stream->rare);
+	if (rare)
+		reaction = clock_pool_at(&clock->reactions, rare->reaction);
+	if (!reaction || !reaction->at || !clock->told)
+		return false;
+	*ret = (struct clock_qp_reaction){&reaction->own, &clock->told[reaction->at - 1]};
+	return true;
 }
 
 const struct rate_bins *capture_clock_rates(const struct capture_clock *clock)
@@ -1068,6 +1165,31 @@ static void host_row(const struct flow_host *address, const struct clock_host *h
 		host_forget_rates(ret);
 }
 
+/* The rows of queue pairs that slow down, or do not, say so. After capture_clock_hosts(). */
+static void flow_rows_react(
+	const struct capture_analysis *analysis, struct flow_sample *rows, size_t n)
+{
+	const struct flow_table *flows = analysis->flows;
+	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++) {
+		const struct flow_stream *stream = flow_table_stream(flows, i);
+		struct clock_qp_reaction reaction;
+		struct flow flow;
+		if (stream->qp == FLOW_NONE ||
+			!capture_clock_reaction(analysis->clock, &stream->clock, &reaction))
+			continue;
+		const enum reaction_verdict verdict =
+			qp_reaction_judge(&reaction, rows[0].sampling, 0, NULL);
+		if (verdict == REACTION_TOO_FEW)
+			continue;
+		flow_table_row(flows, stream->qp, &flow);
+		for (size_t k = 1; k < n; k++)
+			if (rows[k].key.dst_qp == flow.key.dst_qp && !rows[k].host &&
+				memcmp(rows[k].key.src, flow.key.src, sizeof(flow.key.src)) == 0 &&
+				memcmp(rows[k].key.dst, flow.key.dst, sizeof(flow.key.dst)) == 0)
+				rows[k].reacts = verdict;
+	}
+}
+
 static size_t host_rows(struct capture_analysis *analysis, const struct flow_rows_of *of,
 	uint32_t sampling, struct flow_sample ret[FLOW_HOSTS])
 {
@@ -1108,5 +1230,8 @@ size_t flow_rows(struct capture_analysis *analysis, const struct flow_rows_of *o
 	const size_t n = flow_table_samples(analysis->flows, of->from_ns, of->to_ns, of->entity,
 		of->dir, of->capture_lost == 0, ret);
 	total_row(analysis, of, &ret[0]);
-	return n + host_rows(analysis, of, ret[0].sampling, &ret[n]);
+	const size_t n_hosts = host_rows(analysis, of, ret[0].sampling, &ret[n]);
+	if (of->capture_lost == 0)
+		flow_rows_react(analysis, ret, n);
+	return n + n_hosts;
 }

@@ -91,6 +91,26 @@ struct clock_host {
 /* capture_clock_hosts - with marks or CNPs, in the order in which they were seen. Lent. */
 const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t *ret_n);
 
+/* What one direction of a queue pair measured in this interval, and its host with all of them. */
+struct clock_qp_reaction {
+	const struct reaction_sum *own;
+	const struct clock_host *host;
+};
+/* capture_clock_reaction - false: no CNP came for it. As of the last capture_clock_hosts(); lent as
+ * that is. */
+bool capture_clock_reaction(const struct capture_clock *clock, const struct stream_clock *stream,
+	struct clock_qp_reaction *ret);
+
+/*
+ * qp_reaction_judge - does this queue pair slow down? By its own reactions alone where they prove
+ * it (reaction_judge()). Else beside the others of its host: they slow down after their CNPs, and
+ * this one, which sends at least as fast as they do and gets CNPs as often, stays as it is. A queue
+ * pair that sends less than its limit is slower than those that are held at theirs, so it is never
+ * taken for deaf. Captures of every packet only. @judged may be NULL.
+ */
+enum reaction_verdict qp_reaction_judge(const struct clock_qp_reaction *reaction, uint32_t sampling,
+	double line_bps, struct reaction_judged *judged);
+
 /* capture_clock_rates - of packets with payload. */
 const struct rate_bins *capture_clock_rates(const struct capture_clock *clock);
 const struct pause_log *capture_clock_pauses(const struct capture_clock *clock);

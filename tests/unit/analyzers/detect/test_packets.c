@@ -135,6 +135,64 @@ static const struct finding *packets_cnp_case(
 	return packets_over(w, CAUSE_CNP_LOST);
 }
 
+/* @qps queue pairs of host a at its port, in three intervals; of the last one @reacts says what it
+ * does after CNPs, and the others slow down; @ect of 1,000 data packets each. */
+static void packets_qps_case(
+	struct packets_world *w, uint32_t qps, enum reaction_verdict reacts, uint64_t ect)
+{
+	packets_world_init(w);
+	for (int interval = 0; interval < 3; interval++) {
+		packets_add(w, "e1", FLOW_DIR_IN, 0,
+			(struct flow_sample){.packets = 1000 * qps,
+				.data_packets = 1000 * qps,
+				.data_ect = ect * qps});
+		for (uint32_t qp = 1; qp <= qps; qp++)
+			packets_add(w, "e1", FLOW_DIR_IN, 1,
+				(struct flow_sample){.packets = 1000,
+					.data_packets = 1000,
+					.data_ect = ect,
+					.reacts = qp == qps ? reacts : REACTION_SLOWS_DOWN,
+					.key = {.dst = {10, 0, 0, 2}, .dst_qp = 0x100 + qp}});
+	}
+	packets_judge(w);
+}
+
+static void test_one_deaf(void **state)
+{
+	struct packets_world w;
+	packets_qps_case(&w, 8, REACTION_DOES_NOT_SLOW, 1000);
+	const struct finding *f = packets_over(&w, CAUSE_DCQCN_OFF);
+	assert_non_null(f);
+	print_message("%s\n", f->summary);
+	assert_string_equal(f->host, "a");
+	assert_int_equal(f->n_flows, 1);
+	assert_int_equal(f->flows[0].dst_qp, 0x108);
+	assert_string_equal(f->flows[0].src, "10.0.0.1");
+	packets_world_done(&w);
+	packets_qps_case(&w, 8, REACTION_SLOWS_DOWN, 1000);
+	assert_null(packets_over(&w, CAUSE_DCQCN_OFF));
+	assert_null(packets_over(&w, CAUSE_ECT_MISSING));
+	assert_int_equal(w.found.n, 1); /* one word for a port that is well */
+	packets_world_done(&w);
+}
+
+/* No counter of the port comes: congestion says nothing. */
+static void test_no_ect(void **state)
+{
+	struct packets_world w;
+	packets_qps_case(&w, 8, REACTION_TOO_FEW, 24);
+	const struct finding *f = packets_over(&w, CAUSE_ECT_MISSING);
+	assert_non_null(f);
+	print_message("%s\n", f->summary);
+	assert_string_equal(f->host, "a");
+	assert_int_equal(f->n_flows, 8);
+	assert_non_null(strstr(f->summary, "97.6 %"));
+	packets_world_done(&w);
+	packets_qps_case(&w, 8, REACTION_TOO_FEW, 500);
+	assert_null(packets_over(&w, CAUSE_ECT_MISSING));
+	packets_world_done(&w);
+}
+
 static void test_cnp_lost(void **state)
 {
 	static const struct {
@@ -194,6 +252,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rocev1),
+		cmocka_unit_test(test_one_deaf),
+		cmocka_unit_test(test_no_ect),
 		cmocka_unit_test(test_cnp_lost),
 		cmocka_unit_test(test_cnp_lost_by_hosts),
 	};

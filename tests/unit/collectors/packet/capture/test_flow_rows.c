@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "collectors/packet/capture/capture_analysis.h"
 #include "tests/unit/collectors/packet/packets.h"
@@ -156,6 +157,85 @@ static void losses_have_their_row(void **state)
 	}
 }
 
+/* One queue pair of a host whose queue pairs get a CNP each 300 us: it sends a packet each @gap_ns,
+ * and slows down to half for 200 us unless it is deaf. */
+struct reacting {
+	int64_t next_ns, cnp_ns;
+	uint32_t psn;
+	bool deaf, slow_sender;
+};
+
+/* @n queue pairs, of which the last one is deaf, or sends little. */
+static size_t rows_react(unsigned n, bool deaf, bool slow_sender, struct flow_sample *rows)
+{
+	struct capture_analysis analysis;
+	struct reacting *qps = test_calloc(n, sizeof(*qps));
+	rows_begin(&analysis);
+	for (unsigned i = 0; i < n; i++)
+		qps[i] = (struct reacting){
+			.next_ns = 1000000 + i * 137, .cnp_ns = 3000000 + i * 7919};
+	qps[n - 1].deaf = deaf;
+	qps[n - 1].slow_sender = slow_sender;
+	for (int64_t t_ns = 1000000; t_ns < 30000000; t_ns += 100) {
+		for (unsigned i = 0; i < n; i++) {
+			struct reacting *qp = &qps[i];
+			if (t_ns >= qp->cnp_ns) {
+				struct frame_spec cnp = {.opcode = 0x81,
+					.src = 0x0a000002,
+					.dst = 0x0a000001,
+					.qp = 5000 + i,
+					.src_port = (uint16_t)(50000 + i)};
+				rows_add(&analysis, &cnp, t_ns);
+				qp->cnp_ns += 300000;
+			}
+			if (t_ns < qp->next_ns)
+				continue;
+			struct frame_spec data = {.opcode = qp->psn ? 7 : 6,
+				.qp = 100 + i,
+				.psn = qp->psn,
+				.src_port = (uint16_t)(50000 + i),
+				.payload = 1024,
+				.ext_bytes = qp->psn ? 0 : 16};
+			rows_add(&analysis, &data, t_ns);
+			qp->psn++;
+			const bool cut = !qp->deaf && qp->psn && t_ns < qp->cnp_ns - 100000;
+			int64_t gap_ns = 2500;
+			if (qp->slow_sender)
+				gap_ns = 12000; /* its limit lies far above that */
+			else if (cut && t_ns > 3000000)
+				gap_ns = 5000;
+			qp->next_ns += gap_ns;
+		}
+	}
+	const size_t got = flow_rows(&analysis, &interval, rows);
+	capture_analysis_end(&analysis);
+	test_free(qps);
+	return got;
+}
+
+/* The one of many that goes on at its rate is told apart; one that sends little is not taken for
+ * it. */
+static void a_deaf_queue_pair_is_told(void **state)
+{
+	static const struct {
+		unsigned n;
+		bool deaf, slow_sender;
+	} cases[] = {{8, true, false}, {32, true, false}, {8, false, false}, {8, true, true}};
+	for (size_t i = 0; i < rw_countof(cases); i++) {
+		struct flow_sample rows[FLOW_ROWS_MAX];
+		const size_t n = rows_react(cases[i].n, cases[i].deaf, cases[i].slow_sender, rows);
+		size_t deaf = 0;
+		for (size_t k = 1; k < n; k++) {
+			if (rows[k].reacts != REACTION_DOES_NOT_SLOW)
+				continue;
+			assert_int_equal(rows[k].key.dst_qp, 100 + cases[i].n - 1);
+			deaf++;
+		}
+		print_message("%zu: %zu of %u\n", i, deaf, cases[i].n);
+		assert_int_equal(deaf, cases[i].deaf && !cases[i].slow_sender);
+	}
+}
+
 static const struct flow_sample *host_row(const struct flow_sample *rows, size_t n, uint8_t last)
 {
 	for (size_t i = 0; i < n; i++)
@@ -203,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(data_is_told_from_answers),
 		cmocka_unit_test(spraying_is_counted), cmocka_unit_test(losses_have_their_row),
+		cmocka_unit_test(a_deaf_queue_pair_is_told),
 		cmocka_unit_test(hosts_have_their_part),
 		cmocka_unit_test(what_the_capture_lost_stands_in_the_totals)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
