@@ -1,9 +1,11 @@
 /*
  * bench_gnmi - what an update costs from the socket to the pipeline's door: gRPC, the walker, the
  * profile, samples handed over. The server is a process of its own; the CPU is that of this
- * process, all threads, from the first message to the last.
+ * process, all threads, while updates come at a steady pace.
  *
- *   bench_gnmi [MESSAGES [TARGETS...]]      default: 200000 messages in all, 1 64 512 targets
+ *   bench_gnmi [SECONDS [TARGETS...]]      default: 8 s each, 1 64 512 targets. Each counter comes
+ *                                           PACE times an interval, as often as one is taken: with
+ *                                           few targets the collector is mostly at rest
  *   bench_gnmi latency [SECONDS [TARGETS...]]  at a pace of one sample a second (10 s where
  *                                              there are 256 targets and more): from the
  *                                              server's
@@ -29,6 +31,8 @@
 #define PORTS 10
 #define FIELDS 20
 #define LAG_EACH 10
+#define PACE 18 /* of 20 that the collector takes: none of them is too early */
+#define SECONDS 8
 
 static const char *const leaves[] = {"in-octets", "out-octets", "in-packets", "out-packets",
 	"in-error-packets", "out-error-packets", "in-discarded-packets", "out-discarded-packets",
@@ -46,9 +50,10 @@ static const struct shape {
 
 struct bench {
 	struct loop *loop;
-	uint64_t samples, expected;
+	uint64_t samples, updates; /* since it is warm; updates before that */
 	double cpu, wall;
-	bool begun;
+	struct gnmi_target **targets;
+	unsigned n_targets;
 	double *lag_s; /* latency only: of one sample in LAG_EACH */
 	size_t n_lag, cap_lag;
 };
@@ -60,17 +65,17 @@ static double seconds(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static uint64_t updates_of(const struct bench *b)
+{
+	uint64_t updates = 0;
+	for (unsigned i = 0; i < b->n_targets; i++)
+		updates += gnmi_target_counts(b->targets[i]).updates;
+	return updates;
+}
+
 static void on_samples(void *arg, const struct sample *v, size_t n)
 {
-	struct bench *b = arg;
-	if (!b->begun) {
-		b->begun = true;
-		b->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		b->wall = seconds(CLOCK_MONOTONIC);
-	}
-	b->samples += n;
-	if (b->samples >= b->expected)
-		loop_stop(b->loop);
+	((struct bench *)arg)->samples += n;
 }
 
 static void on_samples_paced(void *arg, const struct sample *v, size_t n)
@@ -113,6 +118,9 @@ static void on_warm(void *arg)
 	struct bench *b = arg;
 	b->n_lag = 0;
 	b->samples = 0;
+	b->updates = updates_of(b);
+	b->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	b->wall = seconds(CLOCK_MONOTONIC);
 }
 
 static int by_size(const void *a, const void *b)
@@ -152,7 +160,8 @@ static char *table_text(const struct shape *s)
 }
 
 /* server_start - in a child; its pid, and the port it listens on. */
-static pid_t server_start(const struct shape *s, uint64_t flood, uint16_t *ret_port, int *ret_stop)
+static pid_t server_start(
+	const struct shape *s, int64_t period_ns, uint16_t *ret_port, int *ret_stop)
 {
 	int told[2], stop[2];
 	if (pipe(told) < 0 || pipe(stop) < 0)
@@ -163,8 +172,8 @@ static pid_t server_start(const struct shape *s, uint64_t flood, uint16_t *ret_p
 		rw_cleanup(freep) char *text = table_text(s);
 		char byte;
 		close(stop[1]);
-		struct gnmi_server_options o = {.flood = flood,
-			.prebuilt = flood ? 0 : s->updates,
+		struct gnmi_server_options o = {.prebuilt = s->updates,
+			.period_ns = (uint64_t)period_ns,
 			.one_by_one = s->one,
 			.values = gnmi_table_values,
 			.values_arg = gnmi_table_parse(text, s->name)};
@@ -195,12 +204,13 @@ static double rss_mb(void)
 }
 
 /* In a child of its own: gRPC is not forked after it began. */
-static void run(const struct shape *s, uint64_t messages, unsigned paced_s, unsigned n_targets)
+static void run(const struct shape *s, bool latency, unsigned paced_s, unsigned n_targets)
 {
-	uint64_t flood = paced_s ? 0 : messages / n_targets ? messages / n_targets : 1;
+	const unsigned interval_s = s->json || n_targets >= 256 ? 10 : 1;
+	const int64_t period_ns = latency ? 0 : (int64_t)interval_s * NS_PER_S / PACE;
 	uint16_t port;
 	int stop, status;
-	pid_t server = server_start(s, flood, &port, &stop), child;
+	pid_t server = server_start(s, period_ns, &port, &stop), child;
 	fflush(stdout);
 	if ((child = fork()) > 0) {
 		waitpid(child, &status, 0);
@@ -212,11 +222,10 @@ static void run(const struct shape *s, uint64_t messages, unsigned paced_s, unsi
 	struct err_list errors = {0};
 	struct err e;
 	struct config *config;
-	struct bench b = {.expected = flood * n_targets * s->updates};
+	struct bench b = {.n_targets = n_targets};
 	struct entities *entities = entities_new();
-	struct sink sink = {&b, paced_s ? on_samples_paced : on_samples, on_flows, on_target,
+	struct sink sink = {&b, latency ? on_samples_paced : on_samples, on_flows, on_target,
 		on_device, on_port, on_event};
-	const unsigned interval_s = !paced_s || n_targets >= 256 ? 10 : 1;
 	str_add(&text, "credentials: { c: { gnmi: { tls: { off: true } } } }\ndevices:\n");
 	for (unsigned i = 0; i < n_targets; i++)
 		str_addf(&text,
@@ -227,13 +236,11 @@ static void run(const struct shape *s, uint64_t messages, unsigned paced_s, unsi
 	loop_new(&b.loop);
 	struct loop_timer *limit = loop_timer_new(b.loop, on_limit, &b);
 	struct loop_timer *warm = loop_timer_new(b.loop, on_warm, &b);
-	loop_timer_start(limit,
-		paced_s ? (int64_t)(paced_s + 2 * interval_s) * NS_PER_S : 120 * NS_PER_S, 0);
-	if (paced_s)
-		loop_timer_start(warm, (int64_t)(2 * interval_s) * NS_PER_S, 0);
+	loop_timer_start(limit, (int64_t)(paced_s + 2 * interval_s) * NS_PER_S, 0);
+	loop_timer_start(warm, (int64_t)(2 * interval_s) * NS_PER_S, 0);
 	if (config_parse(text.s, text.n, "bench", CONFIG_FULL, NULL, 0, &config, &errors) < 0)
 		_exit(1);
-	struct gnmi_target **t = rw_calloc(n_targets, sizeof(struct gnmi_target *));
+	struct gnmi_target **t = b.targets = rw_calloc(n_targets, sizeof(struct gnmi_target *));
 	for (unsigned i = 0; i < n_targets; i++)
 		if (gnmi_target_new(
 			    b.loop, entities, &config->devices[i], config, &sink, &t[i], &e) < 0)
@@ -241,25 +248,23 @@ static void run(const struct shape *s, uint64_t messages, unsigned paced_s, unsi
 	loop_run(b.loop);
 	double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - b.cpu,
 	       wall = seconds(CLOCK_MONOTONIC) - b.wall;
-	uint64_t updates = 0;
-	for (unsigned i = 0; i < n_targets; i++)
-		updates += gnmi_target_counts(t[i]).updates;
-	if (paced_s && b.n_lag) {
+	const uint64_t updates = updates_of(&b) - b.updates;
+	if (latency && b.n_lag) {
 		qsort(b.lag_s, b.n_lag, sizeof(*b.lag_s), by_size);
 		printf("%-30s %4u targets  %10llu samples  visible after p50 %.1f ms, p99 %.1f "
 		       "ms\n",
 			s->name, n_targets, (unsigned long long)b.samples,
 			b.lag_s[b.n_lag / 2] * 1e3, b.lag_s[b.n_lag * 99 / 100] * 1e3);
-	} else if (paced_s || b.samples < b.expected)
-		printf("%-30s %4u targets  INCOMPLETE: %llu of %llu samples\n", s->name, n_targets,
-			(unsigned long long)b.samples, (unsigned long long)b.expected);
+	} else if (b.samples < updates / 2 || updates == 0)
+		printf("%-30s %4u targets  INCOMPLETE: %llu samples of %llu updates\n", s->name,
+			n_targets, (unsigned long long)b.samples, (unsigned long long)updates);
 	else
 		printf("%-30s %4u targets  %10llu updates  %9.0f/s  %6.3f us CPU/update  %5.0f "
 		       "MB\n",
 			s->name, n_targets, (unsigned long long)updates, (double)updates / wall,
 			cpu / (double)updates * 1e6, rss_mb());
 	fflush(stdout);
-	_exit(b.samples < b.expected);
+	_exit(b.samples == 0);
 }
 
 int main(int argc, char **argv)
@@ -268,14 +273,12 @@ int main(int argc, char **argv)
 	const bool latency = argc > 1 && strcmp(argv[1], "latency") == 0;
 	argc -= latency;
 	argv += latency;
-	const uint64_t number = argc > 1 ? strtoull(argv[1], NULL, 10) : latency ? 10 : 200000;
+	const unsigned number = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : SECONDS;
 	for (size_t i = 0; i < rw_countof(shapes); i++) {
-		uint64_t n = shapes[i].updates > 1 ? number / 4 : number;
 		for (int k = 2; k < argc; k++)
-			run(&shapes[i], n, latency ? (unsigned)number : 0,
-				(unsigned)strtoul(argv[k], NULL, 10));
+			run(&shapes[i], latency, number, (unsigned)strtoul(argv[k], NULL, 10));
 		for (size_t k = 0; argc <= 2 && k < rw_countof(usual); k++)
-			run(&shapes[i], n, latency ? (unsigned)number : 0, usual[k]);
+			run(&shapes[i], latency, number, usual[k]);
 	}
 	return 0;
 }

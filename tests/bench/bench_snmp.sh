@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench_snmp.sh BUILDDIR [SWITCHES] - CPU per million SNMP values, ours and peers', on the same simulated switches in one run.
 #
-# fast_agent answers for all switches, so that the poller is what is measured. Every side asks for the same columns: 13 of IF-MIB,
+# fast_agent answers for all switches, so that the poller is what is measured; all its counters move (-g). Every side asks for the same columns: 13 of IF-MIB,
 # PFC per priority (2 x 8) and queue statistics (8 queues x 8 types) of each of 64 ports. What counts is CPU of the whole process
 # tree (user + system, all threads), without its start unless said, and the counters each side itself holds at its end:
 #   rocewatch            complete polls in its database (rows of all ports, committed) x counters of a switch. It adds the eight
@@ -34,7 +34,7 @@ addr() { echo "127.1.$((($1) / 250)).$((($1) % 250 + 1))"; }
 cpu_of() { awk '{print ($14+$15)/100}' "/proc/$1/stat"; } # with USER_HZ 100: the tree is one process here
 row() { awk -v n="$1" -v c="$2" -v v="$3" -v note="$4" 'BEGIN { printf "%-22s %10.2f %14d %16.3f   %s\n", n, c, v, c / v * 1e6, note }'; }
 
-"$build/tests/bench/fast_agent" -d "${DEAD:-0}" "$switches" $ports_per_switch "$port" > "$dir/agent.log" &
+"$build/tests/bench/fast_agent" -g -d "${DEAD:-0}" "$switches" $ports_per_switch "$port" > "$dir/agent.log" &
 sleep 0.5
 echo "$switches switches x $ports_per_switch ports, $per_switch varbinds of counters per poll each; $(nproc) cores"
 printf '%-22s %10s %14s %16s\n' poller "CPU s" values "CPU s/1M values"
@@ -69,9 +69,9 @@ sleep $((${FOR:-36} - $(ps -o etimes= $pid) - 2))
 cpu=$(cpu_of $pid); polls=$(committed); ended=$(date +%s.%N)
 rss=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status)
 wait $pid || tail -3 "$dir/rw.log"
-# complete polls only: what the switches' polls brought is what is committed, but for those under way at the end
-polled=$(sql 'SELECT sum(polls) FROM target')
-[ "$polls" -gt 0 ] && [ "$polls" -ge $((polled - switches)) ] || echo "!! rocewatch: $polls polls' worth of samples, $polled polls"
+# all that the switches' polls brought is in the file once the agent has ended, but for those under way then; before, a round was on its way
+polled=$(sql 'SELECT sum(polls) FROM target') stored=$(committed)
+[ "$stored" -gt 0 ] && [ "$stored" -ge $((polled - switches)) ] || echo "!! rocewatch: $stored polls' worth of samples, $polled polls"
 size=$(stat -c %s "$dir/bench.db") count=$(samples)
 row "rocewatch" "$(echo "$cpu $first_cpu" | awk '{print $1 - $2}')" $(((polls - first) * per_switch)) "$((polls - first)) polls committed after the first round, RSS $((rss / 1024)) MiB, $(echo "$cpu $first_cpu $ended $began" | awk '{printf "%.1f", ($1 - $2) / ($3 - $4) * 100}') % of a core"
 row "rocewatch, with start" "$cpu" $((polls * per_switch)) "$polls polls"
