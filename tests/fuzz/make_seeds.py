@@ -379,8 +379,26 @@ def snmp_message(folder):
 			out.write(ber(0x30, ber(2, b'\x01') + ber(4, b'public') + pdu))
 
 
+def proto(tag, body):
+	"""A field of bytes: https://protobuf.dev/programming-guides/encoding/"""
+	length, n = bytearray(), len(body)
+	while n > 127:
+		length.append(n & 127 | 128)
+		n >>= 7
+	return bytes([tag]) + bytes(length) + bytes([n]) + body
+
+
+def gnmi_codec(folder):
+	"""A leaf whose value is a list in a list, three thousand deep."""
+	value = b'\x18\x01'
+	for _ in range(3000):
+		value = proto(0x42, proto(0x0a, value))
+	update = proto(0x0a, proto(0x1a, proto(0x0a, b'x'))) + proto(0x1a, value)
+	put(folder, 'deep-lists', b'\0' + proto(0x0a, bytes.fromhex('088080edb2e3f9fabc18') + proto(0x22, update)))
+
+
 TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
-	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'rollup_row', 'clickhouse')
+	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'rollup_row', 'clickhouse', 'gnmi_codec')
 
 
 def main():
@@ -408,6 +426,7 @@ def main():
 	scripts(folders['snmp_decode'], 5000, 40, 3000)
 	gnmi_feed(folders['gnmi_feed'])
 	gnmi_ports(folders['gnmi_feed'])
+	gnmi_codec(folders['gnmi_codec'])
 	gnmi_objects(folders['gnmi_feed'])
 	printed(folders['printed'])
 	stored(os.path.abspath(sys.argv[2]), sys.argv[3], folders)
