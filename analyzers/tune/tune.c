@@ -193,15 +193,13 @@ static bool is_about_like(const struct review_entry *entry, const struct tune_pl
 	return false;
 }
 
-/* Does @site need another change of the same ports than the canary's, or wait for something else?
- */
+/* Does @site need another change of the same ports than the canary's? */
 static bool has_own_sheet(const struct review *review, const struct review_entry *canary,
 	const struct tune_site *site)
 {
 	for (size_t i = 0; i < review->n; i++) {
 		const struct review_entry *entry = &review->v[i];
-		const bool decided = entry->verdict.advice == ADVICE_CHANGE ||
-			entry->verdict.advice == ADVICE_BLOCKED;
+		const bool decided = entry->verdict.advice == ADVICE_CHANGE;
 		if (entry->plan.site == site && decided && !same_sheet(canary, entry) &&
 			is_about_like(entry, &canary->plan))
 			return true;
@@ -274,6 +272,23 @@ static void take_watched(
 	}
 }
 
+/* A switch of the tier whose own change is blocked gets the canary's all the same, later: a tier
+ * of two kinds is what the next review would find wrong. */
+static void say_what_waits(
+	struct review *review, struct review_entry *canary, const struct tune_site *site)
+{
+	for (size_t i = 0; i < review->n; i++) {
+		const struct review_entry *entry = &review->v[i];
+		if (entry->plan.site != site || entry->verdict.advice != ADVICE_BLOCKED)
+			continue;
+		plan_next(&canary->plan,
+			arena_printf(review->c.in->arena,
+				"%s comes last, when that is settled which blocks it: %s",
+				site->device->device->name, entry->verdict.blocked_by));
+		return;
+	}
+}
+
 /* Other sites of the sheet: those it changes later, or those it is about as well. */
 static size_t rest_of(
 	struct review *review, struct review_entry *canary, const struct tune_site **rest)
@@ -293,8 +308,10 @@ static size_t rest_of(
 			continue;
 		rest[n++] = &review->c.sites[i];
 	}
-	for (size_t i = 0; change && i < n; i++)
+	for (size_t i = 0; change && i < n; i++) {
 		take_watched(review, canary, rest[i]);
+		say_what_waits(review, canary, rest[i]);
+	}
 	return n;
 }
 

@@ -29,9 +29,9 @@
  * gives back the depth that the smaller pool takes. Where frames are lost, loss goes first all the
  * same, and marks follow in the next change.
  *
- * Alpha and headroom are one question: an alpha above 1 lets one port take most of what the others'
- * headroom is to come from, and what it leaves is lost again. Then alpha goes down to 1 in the same
- * sheet, before the headroom goes up.
+ * Alpha and headroom are one question: an alpha above 4 lets one port take nearly all of what the
+ * others' headroom is to come from, and what it leaves is lost again. Then alpha goes down in the
+ * same sheet, before the headroom goes up.
  *
  * The formula counts only for ASICs whose published tables it reproduces, and with a cable length
  * from the inventory; elsewhere what the device has is the floor (safety rule 1).
@@ -182,6 +182,15 @@ static bool is_greedy(const struct tune_plan *plan)
 		plan_settable(plan, KNOB_ALPHA);
 }
 
+/* Where headroom is as it should be already, alpha goes down further: by half. */
+static double alpha_after_loss(const struct tune_plan *plan, double cost)
+{
+	double most = TUNE_ALPHA_GREEDY;
+	if (cost <= 0)
+		most = fmax(TUNE_ALPHA_MOST, plan->like->alpha / 2);
+	return fmin(most, plan->like->alpha);
+}
+
 /* What the pool can give to headroom at most; NAN: its size is not known. */
 static double pool_can_give(const struct tune_plan *plan)
 {
@@ -229,7 +238,7 @@ static struct headroom_fit fit_of(const struct tune_plan *plan, double cost)
 	if (!fit.fits)
 		return fit;
 	if (is_greedy(plan)) {
-		fit.alpha_by = TUNE_ALPHA_MOST / plan->like->alpha;
+		fit.alpha_by = alpha_after_loss(plan, cost) / plan->like->alpha;
 		fit.holds = order_after(plan, fit.left, fit.alpha_by) != ORDER_TURNED;
 		return fit;
 	}
@@ -442,12 +451,12 @@ static bool may_size(struct tune_plan *plan)
 }
 
 /* Alpha down is the first of the steps: queues have to leave what headroom takes. */
-static void lower_alpha(struct tune_plan *plan)
+static void lower_alpha(struct tune_plan *plan, double alpha)
 {
 	const size_t last = plan->n_changes;
-	if (!plan_alpha_to(plan, plan->like->alpha, TUNE_ALPHA_MOST,
-		    "one port may take most of the pool, which headroom has to come from as well: "
-		    "half of what is free is enough for one"))
+	if (!plan_alpha_to(plan, plan->like->alpha, alpha,
+		    "one port may take nearly all of the pool, which headroom has to come from as "
+		    "well"))
 		return;
 	const struct tune_change first = plan->changes[last];
 	for (size_t i = last; i > 0; i--) {
@@ -531,7 +540,7 @@ static void plan_more_headroom(struct tune_plan *plan)
 			"the pool gets smaller by the headroom: without it PFC would fire before "
 			"ECN");
 	if (fit.alpha_by < 1)
-		lower_alpha(plan);
+		lower_alpha(plan, fit.alpha_by * l->alpha);
 	if (!fit.holds)
 		plan_next(plan,
 			"then, when this is verified: Kmin and Kmax down, or alpha up: in what is "

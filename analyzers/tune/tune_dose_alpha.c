@@ -607,6 +607,6 @@ bool plan_alpha(struct tune_plan *plan, const char *why)
 	struct tune_forecast forecast;
 	if (plan->worth && ask_alpha(plan, after, &forecast))
 		tune_worth_check(plan, plan->worth, &forecast);
-	plan->cost_bytes = 0;
+	plan->cost_bytes = (pool_share(total * after / now) - pool_share(total)) * pool;
 	return true;
 }

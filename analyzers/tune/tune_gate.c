@@ -169,6 +169,18 @@ static bool is_mixed_threshold(const struct tune_fault *fault)
 }
 
 /*
+ * Kmin above the depth at which PFC fires: on no path can marks come first, and an even hash would
+ * not change that. A member that is missing or slow does matter.
+ */
+static bool is_late_on_every_path(const struct gate_in *gate, const struct tune_fault *fault)
+{
+	const bool uneven =
+		fault->cause == CAUSE_ECMP_IMBALANCE || fault->cause == CAUSE_ECMP_LOW_ENTROPY;
+	return uneven && gate->plan->rule->cause == CAUSE_ECN_LATE &&
+		gate->site->signs.yes & T_PFC_FIRST && gate->site->signs.yes & T_NO_MARKS;
+}
+
+/*
  * Headroom holds what is in flight after XOFF, however long the pause lasts and whoever caused it:
  * a sender that does not slow down, luck of the hash or a neighbour with another Kmin is no reason
  * to go on losing frames. What makes its size or its diagnosis wrong blocks it: a damaged link, a
@@ -177,7 +189,7 @@ static bool is_mixed_threshold(const struct tune_fault *fault)
 static bool fault_matters(const struct gate_in *gate, const struct tune_fault *fault)
 {
 	if (gate->plan->rule->family != FAMILY_HEADROOM)
-		return true;
+		return !is_late_on_every_path(gate, fault);
 	return fault->row != SENDER_ROW && fault->row != PATHS_ROW && !is_mixed_threshold(fault);
 }
 

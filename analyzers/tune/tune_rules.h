@@ -185,6 +185,9 @@ unsigned tune_recent(const struct tune_prio *prio, uint8_t bits);
 
 enum { TUNE_NEEDED = 3, TUNE_OF = 5 };
 #define TUNE_ALPHA_MOST 1.0 /* one port alone gets half of a free pool; nobody needs more */
+/* Where frames are lost alpha goes down no further than that: one port alone may take four fifths
+ * of a free pool. Less pauses those that are not congested. */
+#define TUNE_ALPHA_GREEDY 4.0
 
 /* ---- tune_words ------------------------------------------------------------ */
 

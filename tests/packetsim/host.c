@@ -116,10 +116,15 @@ uint32_t host_take(struct net *net, uint32_t index)
 
 /* ---- the reaction point ---- */
 
+static const struct reaction *reaction_of(const struct net *net, const struct flow *flow)
+{
+	return &net->reaction[flow->src % 2];
+}
+
 /* The average of marking is brought up to now: one period counts the mark, the others none. */
 static void reaction_age(struct net *net, struct flow *flow)
 {
-	const struct reaction *how = &net->reaction;
+	const struct reaction *how = reaction_of(net, flow);
 	const int64_t periods = (net->now - flow->average_at) / how->average_every;
 	if (periods <= 0)
 		return;
@@ -133,7 +138,7 @@ static void reaction_age(struct net *net, struct flow *flow)
 static void reaction_mark(struct net *net, uint32_t index)
 {
 	struct flow *flow = &net->flows[index];
-	const struct reaction *how = &net->reaction;
+	const struct reaction *how = reaction_of(net, flow);
 	if (!how->on || net->ports[flow->src].ignores_marks || flow->done)
 		return;
 	if (!flow->cut_before) {
@@ -154,7 +159,7 @@ static void reaction_mark(struct net *net, uint32_t index)
 static void reaction_cut(struct net *net, uint32_t index)
 {
 	struct flow *flow = &net->flows[index];
-	const struct reaction *how = &net->reaction;
+	const struct reaction *how = reaction_of(net, flow);
 	flow->cut_pending = false;
 	if (flow->done)
 		return;
@@ -171,7 +176,7 @@ static void reaction_cut(struct net *net, uint32_t index)
 static void reaction_raise(struct net *net, uint32_t index)
 {
 	struct flow *flow = &net->flows[index];
-	const struct reaction *how = &net->reaction;
+	const struct reaction *how = reaction_of(net, flow);
 	if (flow->raises == how->fast_recovery)
 		flow->target += how->ai_bps;
 	else if (flow->raises > how->fast_recovery)
@@ -201,7 +206,7 @@ static void host_answer(struct net *net, uint32_t flow, enum packet_kind kind, u
 static void flow_data(struct net *net, uint32_t index, const struct packet *packet)
 {
 	struct flow *flow = &net->flows[index];
-	if (packet->ce && net->now - flow->cnp_at >= net->reaction.cnp_every) {
+	if (packet->ce && net->now - flow->cnp_at >= net->reaction[0].cnp_every) {
 		flow->cnp_at = net->now;
 		host_answer(net, index, PACKET_CNP, 0);
 	}

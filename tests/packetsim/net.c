@@ -93,8 +93,9 @@ static void link_of(
 static void net_links(struct net *net, const struct net_shape *shape)
 {
 	for (unsigned host = 0; host < net->n_hosts; host++)
-		link_of(net, host, net_host_port(net, host), shape->host_rate,
-			shape->host_propagation);
+		link_of(net, host, net_host_port(net, host),
+			host % 2 ? shape->second_rate : shape->host_rate,
+			host % 3 == 2 ? shape->third_propagation : shape->host_propagation);
 	for (unsigned leaf = 0; leaf < net->leaves; leaf++)
 		for (unsigned spine = 0; spine < net->spines; spine++)
 			link_of(net, net_uplink(net, leaf, spine), net_downlink(net, spine, leaf),

@@ -137,15 +137,15 @@ struct net {
 	struct event_heap events;
 	int64_t now;
 	uint64_t random;
-	struct reaction reaction;
+	struct reaction reaction[2]; /* of even hosts, of odd ones */
 	uint64_t drops, n_events;
 };
 
 /* Built from the shape alone; settings are written into ports and nodes by the caller. */
 struct net_shape {
 	unsigned leaves, spines, hosts_per_leaf;
-	uint64_t host_rate, uplink_rate;
-	int64_t host_propagation, uplink_propagation;
+	uint64_t host_rate, second_rate, uplink_rate; /* second: of every second host */
+	int64_t host_propagation, third_propagation, uplink_propagation; /* of every third */
 	uint64_t seed;
 };
 struct net *net_new(const struct net_shape *shape);

@@ -34,6 +34,9 @@ static const struct option_row {
 	{"uplink-gbps", NUMBER(uplink_gbps), "200", "speed of a link between switches"},
 	{"host-us", NUMBER(host_prop_us), "1", "propagation of a host's link, microseconds"},
 	{"uplink-us", NUMBER(uplink_prop_us), "1", "propagation between switches, microseconds"},
+	{"second-gbps", NUMBER(second_gbps), "0", "speed of every second host; 0: the same"},
+	{"third-us", NUMBER(third_prop_us), "0",
+		"propagation to every third host, microseconds; 0: the same"},
 	{"buffer", NUMBER(buffer), "4194304", "bytes of a switch, reserve and headroom included"},
 	{"reserve", NUMBER(reserve), "4096", "bytes of each group"},
 	{"alpha", NUMBER(alpha), "1/8", "of the dynamic threshold"},
@@ -62,6 +65,10 @@ static const struct option_row {
 	{"average-us", NUMBER(average_us), "1", "of the average of marking"},
 	{"cnp-us", NUMBER(cnp_us), "4", "between two CNPs of a flow"},
 	{"ai-mbps", NUMBER(ai_mbps), "40", "additive increase"},
+	{"second-timer-us", NUMBER(second_timer_us), "0",
+		"rp-timer-us of every second host's NIC; 0: the same"},
+	{"second-ai-mbps", NUMBER(second_ai_mbps), "0",
+		"ai-mbps of these; 0: the same"},
 	{"hai-mbps", NUMBER(hai_mbps), "200", "hyper increase"},
 	{"min-mbps", NUMBER(min_mbps), "1000", "slowest rate of a sender"},
 	{"weight", NUMBER(weight), "1/256", "g of the average"},
@@ -188,5 +195,6 @@ void options_help(FILE *out)
 		fprintf(out, "  --%-16s %s (%s)\n", rows[i].name, rows[i].help,
 			rows[i].fallback ? rows[i].fallback : "not given");
 	fprintf(out, "  --%-16s %s\n", "set",
-		"PLACE:KNOB=VALUE,...: leaf1, leaf1/hosts, leaf1/uplinks, spine2, *");
+		"PLACE:KNOB=VALUE,...: leaf1, leaf1/hosts, leaf1/uplinks, leaf1/Ethernet3, "
+		"spine2, *, */hosts");
 }

@@ -48,17 +48,17 @@ static bool place_holds(const struct net *net, const char *place, unsigned node,
 	const bool leaf = net->nodes[node].leaf;
 	const unsigned number = leaf ? node + 1 : node + 1 - net->leaves;
 	const size_t length = strcspn(place, "/");
-	if (strcmp(place, "*") == 0)
-		return true;
 	snprintf(name, sizeof(name), "%s%u", leaf ? "leaf" : "spine", number);
-	if (length != strlen(name) || strncmp(place, name, length) != 0)
+	const bool named = length == strlen(name) && strncmp(place, name, length) == 0;
+	if (!named && strncmp(place, "*", length) != 0)
 		return false;
 	const bool host = leaf && port < net->hosts_per_leaf;
 	if (strcmp(place + length, "/hosts") == 0)
 		return host;
 	if (strcmp(place + length, "/uplinks") == 0)
 		return !host;
-	return true;
+	snprintf(name, sizeof(name), "/Ethernet%u", port + 1);
+	return place[length] == '\0' || strcmp(place + length, name) == 0;
 }
 
 /* In the order of ports, until half of the buffer is gone: what a switch does that accepts more
@@ -94,7 +94,7 @@ void settings_put(struct net *net, const struct options *options)
 		}
 		buffer_share(net, node);
 	}
-	net->reaction = (struct reaction){.on = options->cc_off == 0,
+	net->reaction[0] = (struct reaction){.on = options->cc_off == 0,
 		.weight = options->weight,
 		.ai_bps = options->ai_mbps * 1e6,
 		.hai_bps = options->hai_mbps * 1e6,
@@ -104,4 +104,9 @@ void settings_put(struct net *net, const struct options *options)
 		.raise_every = (int64_t)(options->rp_timer_us * PS_US),
 		.cnp_every = (int64_t)(options->cnp_us * PS_US),
 		.fast_recovery = 1};
+	net->reaction[1] = net->reaction[0];
+	if (options->second_timer_us > 0)
+		net->reaction[1].raise_every = (int64_t)(options->second_timer_us * PS_US);
+	if (options->second_ai_mbps > 0)
+		net->reaction[1].ai_bps = options->second_ai_mbps * 1e6;
 }

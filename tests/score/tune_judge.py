@@ -66,21 +66,40 @@ def side_of(sheet, hosts_per_leaf=8, change=None):
 KNOBS = {"kmin": ("kmin", "B"), "kmax": ("kmax", "B"), "pmax": ("pmax", ""), "alpha": ("alpha", ""), "headroom": ("headroom", "B"), "xon_offset": ("xon_offset", "B")}
 
 
-def settings_of(sheet, hosts_per_leaf=8):
-    """{"leaf1/hosts:kmin": "800000B", ...}: the canary and the rest; and knobs that the lab does not have."""
+def ports_of(sheet, change, hosts_per_leaf):
+    """Suffixes of the ports, where they are neither all nor one side of the switch; None: side_of() says it."""
+    scope = change if change.get("port_group") else sheet
+    if scope.get("port_group") in SIDES or not scope.get("ports"):
+        return None
+    return ["/" + p for p in scope["ports"]]
+
+
+def settings_of(sheet, hosts_per_leaf=8, by_port=False):
+    """{"leaf1/hosts:kmin": "800000B", ...}: the canary and the rest; and knobs that the lab does not have. @by_port: single ports can be set."""
     out, unknown = {}, []
     for c in sheet["changes"]:
         side = side_of(sheet, hosts_per_leaf, c)
+        single = ports_of(sheet, c, hosts_per_leaf) if by_port else None
         if c["knob"] not in KNOBS or c["proposed"] is None:
             unknown.append(c["knob"])
             continue
         key, unit = KNOBS[c["knob"]]
         # What the ASIC makes of the value is what will be in force.
         value = c.get("programmed") if c.get("programmed") is not None else c["proposed"]
+        text = f"{value:.0f}B" if unit == "B" else f"{value:.9g}"
         for device in [sheet["device"], *(sheet.get("rest") or [])]:
-            if device.startswith("leaf") or not sheet["device"].startswith("leaf") or side != "/hosts":  # a spine has no hosts
-                out[f"{device}{side if device.startswith('leaf') else ''}:{key}"] = f"{value:.0f}B" if unit == "B" else f"{value:.9g}"
+            if single and device[:4] == sheet["device"][:4]:  # switches of a tier are cabled alike here
+                out.update({f"{device}{port}:{key}": text for port in single})
+            elif device.startswith("leaf") or not sheet["device"].startswith("leaf") or side != "/hosts":  # a spine has no hosts
+                out[f"{device}{side if device.startswith('leaf') else ''}:{key}"] = text
     return out, unknown
+
+
+def covers(place, other):
+    """Does a setting of @place replace one of @other? A side is set after single ports of it, and so on top of them in any case."""
+    device, _, side = place.partition("/")
+    there, _, part = other.partition("/")
+    return device == there and not side and bool(part)
 
 
 def fold(settings, new):
@@ -89,9 +108,8 @@ def fold(settings, new):
     for key, value in new.items():
         place, knob = key.split(":")
         device, _, side = place.partition("/")
-        if not side:
-            for other in [k for k in out if k in (f"{device}/hosts:{knob}", f"{device}/uplinks:{knob}")]:
-                del out[other]
+        for other in [k for k in out if k.endswith(":" + knob) and covers(place, k.split(":")[0])]:
+            del out[other]
         out.pop(key, None)
         out[key] = value
     return out

@@ -941,7 +941,7 @@ static void alpha_above_one_goes_down_with_the_headroom(void **state)
 	w->seen[0].pool = (struct tune_peak){.max = 15.97e6, .windows = 60};
 	const struct tune_sheet *s = change(w, "headroom_small");
 	assert_int_equal(s->changes[0].knob, KNOB_ALPHA); /* before the headroom goes up */
-	assert_true(s->changes[0].current == 64 && s->changes[0].proposed == 1);
+	assert_true(s->changes[0].current == 64 && s->changes[0].proposed == 4);
 	assert_int_equal(s->changes[0].n_ports, 0); /* of all ports */
 	assert_true(tune_change_of(s, KNOB_HEADROOM)->proposed >= 125000);
 	assert_false(has_step(s, "do not lower alpha"));
@@ -949,7 +949,10 @@ static void alpha_above_one_goes_down_with_the_headroom(void **state)
 	/* the headroom was not full: the pool was */
 	w->prios[0][0].full_windows = 0;
 	w->prios[0][0].headroom = (struct tune_peak){.max = 50000, .windows = 60};
-	assert_true(tune_change_of(change(w, "pool_exhausted"), KNOB_ALPHA)->proposed == 1);
+	assert_true(tune_change_of(change(w, "pool_exhausted"), KNOB_ALPHA)->proposed == 4);
+	/* no further than that, as long as headroom is what lacks */
+	set_all(w, 0, 1e6, 2e6, 4);
+	assert_null(tune_change_of(change(w, "pool_exhausted"), KNOB_ALPHA));
 	/* with 1 already, it is said what to give up */
 	struct tune_list l;
 	make_loss(w, 0, 0);

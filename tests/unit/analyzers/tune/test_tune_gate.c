@@ -431,6 +431,41 @@ static void loss_does_not_wait_for_luck_of_the_hash(void **state)
 	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_BLOCKED);
 }
 
+/* Kmin above the depth at which PFC fires is late on every path; with Kmin just too high an even
+ * hash could be all that lacks. A missing path is no luck. */
+static void marks_that_are_late_on_every_path_do_not_wait_for_it(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("ecmp_imbalance", "leaf1", NULL);
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.cause = cause_by_name("ecmp_low_entropy");
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.cause = cause_by_name("path_asymmetry");
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	v.cause = cause_by_name("ecmp_imbalance");
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].kmin = 2.5e6;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+}
+
+/* A tier stays of one kind: what waits for a repair is in the sheet, last, with the reason. */
+static void a_blocked_switch_follows_last(void **state)
+{
+	struct tune_world *w = *state;
+	bool named = false;
+	tune_make_late(w, 1);
+	w->seen[1].restarts = 1;
+	const struct tune_sheet *s = sheet(w, "ecn_late");
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	assert_int_equal(s->n_rest, 1);
+	assert_string_equal(s->rest[0], "leaf2");
+	for (size_t i = 0; i < s->n_next_steps; i++)
+		named = named || strstr(s->next_steps[i], "leaf2 comes last");
+	assert_true(named);
+}
+
 static void profiles_wait_for_loss_that_cannot_be_treated_yet(void **state)
 {
 	struct tune_world *w = *state;
@@ -708,6 +743,8 @@ int main(void)
 		T(a_link_that_is_down_is_repaired_before_its_pod_is_judged),
 		T(loss_does_not_wait_for_a_host),
 		T(loss_does_not_wait_for_luck_of_the_hash),
+		T(marks_that_are_late_on_every_path_do_not_wait_for_it),
+		T(a_blocked_switch_follows_last),
 		T(profiles_wait_for_loss_that_cannot_be_treated_yet),
 		T(two_sheets_of_headroom_that_ended_nothing_are_enough),
 		T(a_host_is_found_by_its_port),
