@@ -68,6 +68,7 @@ const EXPECTED = [
 	{ head: "Now", num: true, cell: (x) => amount(x.now, x.unit) },
 	{ head: "Expected", num: true, cell: (x) => h("strong", {}, amount(x.likely, x.unit)) },
 	{ head: "Between", num: true, cell: (x) => (x.low === null || x.high === null ? format.UNKNOWN : amount(x.low, x.unit) + " and " + amount(x.high, x.unit)) },
+	{ head: "Chance to be worse", num: true, cell: (x) => (x.worse_ratio === null || x.worse_ratio === undefined ? format.UNKNOWN : amount(x.worse_ratio, "ratio")) },
 ];
 
 const HOLDS = { true: ["ok", "YES"], false: ["critical", "NO"], null: ["unknown", "UNKNOWN"] };

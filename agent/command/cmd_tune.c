@@ -126,8 +126,8 @@ static json_t *cmd_tune_whatif_document(struct tune_effect *effect, unsigned kno
 	json_t *expected = json_array(), *notes = json_array();
 	for (size_t k = 0; k < effect->n_expected; k++)
 		json_array_append_new(expected,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "metric",
-				effect->expected[k].metric, "now",
+			json_pack("{s:s, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "metric",
+				effect->expected[k].metric, "worse_ratio", "now",
 				json_number_or_null(effect->expected[k].now), "likely",
 				json_number_or_null(effect->expected[k].likely), "low",
 				json_number_or_null(effect->expected[k].low), "high",

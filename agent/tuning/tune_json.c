@@ -62,6 +62,8 @@ static const struct field tune_expect_fields[] = {
 	NUMBER(high, UNIT_NONE, "Greatest value to expect, in `unit`."),
 	NUMBER(likely, UNIT_NONE, "Most likely value, in `unit`."),
 	NUMBER(now, UNIT_NONE, "Value now, in `unit`."),
+	NUMBER(worse_ratio, UNIT_RATIO,
+		"Chance that it comes out more than 1 % worse than now; null: not told."),
 	TEXT(unit, "Unit of these values."),
 	TEXT(of, "What of the switch it is: mean of 8 ports to hosts."),
 };

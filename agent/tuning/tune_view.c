@@ -194,8 +194,9 @@ static void put_changes(
 	struct page *page, const struct tune_change *changes, size_t n, double cost_bytes)
 {
 	static const char *const headers[] = {"CHANGE", "CURRENT", "PROPOSED", "PROGRAMMED"};
+	bool reserved = false;
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
-	bool any = !isnan(cost_bytes);
+	bool any = fabs(cost_bytes) > 0;
 	for (size_t k = 0; k < n; k++) {
 		const struct tune_change *c = &changes[k];
 		const char *unit = unit_of(tune_knob_name(c->knob), tune_knob_unit(c->knob));
@@ -204,17 +205,18 @@ static void put_changes(
 				tune_view_value_text(c->proposed, unit, true),
 				tune_view_value_text(c->programmed, unit, true)}};
 		any = any || *str_or(c->why, "");
+		reserved = reserved || c->knob == KNOB_HEADROOM;
 	}
 	page_grid(page, headers, rw_countof(headers), rows, n);
 	if (n && any)
 		page_gap(page);
 	for (size_t k = 0; k < n; k++)
 		put_why(page, &changes[k]);
-	if (n && !isnan(cost_bytes)) {
+	if (n && fabs(cost_bytes) > 0) {
 		rw_cleanup(freep) char *cost = tune_view_value_text(cost_bytes, "bytes", true);
 		page_factf(page, "buffer cost", "%s of the shared pool %s", cost,
-			cost_bytes > 0 ? "are reserved"
-				       : "are reserved: queues share it as the checks below say");
+			reserved ? "are reserved"
+				 : "more may congested queues take, as the checks below say");
 	}
 }
 
@@ -242,15 +244,26 @@ static void tune_view_put_evidence(struct page *page, const struct tune_sheet *s
 	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
+/* "4 %": of cases like this one, so many come out more than 1 % worse. */
+static char *chance_text(double ratio)
+{
+	if (isnan(ratio))
+		return rw_strdup("");
+	return tune_view_value_text(ratio, "ratio", false);
+}
+
 static void put_expected(struct page *page, const struct tune_expect *expected, size_t n)
 {
-	static const char *const headers[] = {"EFFECT", "NOW", "EXPECTED AFTER", "OF"};
+	static const char *const headers[] = {
+		"EFFECT", "NOW", "LIKELY AFTER", "BETWEEN", "WORSE", "OF"};
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	for (size_t k = 0; k < n; k++) {
 		const struct tune_expect *e = &expected[k];
 		rows[k] = (struct page_row){{rw_strdup(quantity_name(e->metric)),
 			tune_view_value_text(e->now, e->unit, false),
-			range_text(e->low, e->high, e->unit), rw_strdup(str_or(e->of, ""))}};
+			tune_view_value_text(e->likely, e->unit, false),
+			range_text(e->low, e->high, e->unit), chance_text(e->worse_ratio),
+			rw_strdup(str_or(e->of, ""))}};
 	}
 	page_grid(page, headers, rw_countof(headers), rows, n);
 }

@@ -114,6 +114,7 @@ struct tune_object { /* what the rendered change touches beyond what it is meant
 struct tune_expect {
 	const char *metric, *unit;
 	double low, high, likely, now; /* NAN unknown */
+	double worse_ratio; /* chance to come out more than 1 % worse than now; NAN: not told */
 	const char *of; /* what of the switch it is: "mean of 8 ports to hosts" */
 };
 

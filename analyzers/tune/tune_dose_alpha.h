@@ -17,9 +17,19 @@
  */
 void plan_ecn_ramp(struct tune_plan *plan);
 
-/* Kmax of a wide enough ramp (at most @pool_bytes, which no queue exceeds), where marking would act
- * below @q_pfc and its ramp is steep; NAN: the ramp is in order, out of reach or not known. */
-double tune_ramp_kmax(const struct tune_prio *prio, double q_pfc, double pool_bytes);
+struct tune_ramp {
+	double kmin, kmax; /* bytes; NAN: not known, or as it is */
+};
+
+/*
+ * tune_ramp_after - the ramp of a queue like @prio once PFC fires at @q_pfc only, never lower than
+ * now: Kmax four times Kmin (at most the pool, which no queue exceeds). Where the site does not
+ * mark many yet, Kmin goes to a quarter of @q_pfc and Kmax to twice of it: had the ramp stayed, a
+ * queue that may grow past Kmin for the first time would mark senders that were never marked, and
+ * each of them pays a timer of its NIC for it: with 300 us up to half of an exchange.
+ */
+struct tune_ramp tune_ramp_after(
+	const struct tune_site *site, const struct tune_prio *prio, double q_pfc);
 
 void plan_ecn_up(struct tune_plan *plan); /* row 5 */
 

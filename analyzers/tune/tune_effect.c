@@ -68,6 +68,84 @@ static bool tune_margin_apply(enum tune_ask_kind kind, bool losing, struct tune_
 	return true;
 }
 
+/* ---- tune_spread ----------------------------------------------------------- */
+
+/*
+ * tune_spread - what came of sheets: by the kind of change, how the value that came lay around the
+ * likely one of the model (step time and J: around now, which the model was seen to foretell no
+ * better), as shares of the larger of now and likely. Quantiles at 10, 50 and 90 %: a new sheet's
+ * value lies between the outer two in four cases of five (split conformal prediction, as above).
+ * Printed by tests/score/tune_calibrate.py from sheets on fabrics that were drawn from a seed;
+ * docs/accuracy.md has how often it holds on others. Pure.
+ */
+
+enum sheet_kind {
+	SHEET_HEADROOM, /* headroom up, alone or with alpha */
+	SHEET_ALPHA, /* alpha up, and the ramp with it */
+	SHEET_ECN_UP,
+	SHEET_KINDS /* another change: the margins above */
+};
+
+struct spread {
+	double low, mid, high; /* NAN: not predicted */
+	double worse; /* of 100 sheets: so many came out more than 1 % worse; NAN: not counted */
+};
+static const struct spreads {
+	const char *metric;
+	double least; /* scale: what is smaller than that is not told apart */
+	struct spread of[SHEET_KINDS];
+} spreads[] = {
+	{"pfc.tx_pause_ratio", 0.001, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
+	{"queue.marked_ratio", 0.01, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
+	{"pg.drops", 0, {{0, 0, 0, NAN}, {0, 0, 0, NAN}, {0, 0, 0, NAN}}},
+	{"queue.watermark_bytes", 0, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
+	{"pg.headroom_watermark_bytes", 0, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
+	{"step_time", 1, {{-1, 0, 1, 0}, {-1, 0, 1, 0}, {-1, 0, 1, 0}}},
+	{"j", 1, {{-1, 0, 1, 0}, {-1, 0, 1, 0}, {-1, 0, 1, 0}}},
+};
+
+static const struct spreads *spreads_of(const char *metric)
+{
+	for (size_t i = 0; i < rw_countof(spreads); i++)
+		if (str_eq(spreads[i].metric, metric))
+			return &spreads[i];
+	return NULL;
+}
+
+static enum sheet_kind sheet_kind_of(const struct tune_sheet *sheet)
+{
+	enum sheet_kind kind = SHEET_KINDS;
+	for (size_t i = 0; i < sheet->n_changes; i++) {
+		const struct tune_change *change = &sheet->changes[i];
+		if (!(change->proposed > change->current))
+			continue;
+		if (change->knob == KNOB_HEADROOM)
+			return SHEET_HEADROOM;
+		if (change->knob == KNOB_ALPHA)
+			kind = SHEET_ALPHA;
+		else if (change->knob == KNOB_KMIN && kind == SHEET_KINDS)
+			kind = SHEET_ECN_UP;
+	}
+	return kind;
+}
+
+/* False: it is not predicted for this kind of change. */
+static bool tune_spread_apply(enum sheet_kind kind, struct tune_expect *expect)
+{
+	const struct spreads *row = spreads_of(expect->metric);
+	if (!row || isnan(row->of[kind].low))
+		return false;
+	const struct spread *spread = &row->of[kind];
+	const double likely = expect->likely, scale = fmax(row->least, fmax(expect->now, likely));
+	expect->low = fmax(0, likely + spread->low * scale);
+	expect->high = fmax(0, likely + spread->high * scale);
+	expect->likely = fmax(0, likely + spread->mid * scale);
+	expect->worse_ratio = spread->worse / 100;
+	if (is_share(expect) && !str_eq(expect->metric, "j"))
+		expect->high = fmin(1, expect->high);
+	return true;
+}
+
 /* ---- tune_effect ----------------------------------------------------------- */
 
 /* A model that misses half of what is there now says nothing about what will be. */
@@ -78,7 +156,7 @@ static bool tune_margin_apply(enum tune_ask_kind kind, bool losing, struct tune_
 #define HOT_RATIO 0.5 /* of the depth of the fullest queue */
 #define STEP_LEAST 0.01
 #define PAUSE_LEAST 1e-5 /* below, a share of pause cannot be scaled */
-enum { NOTES_MAX = 8, EXPECTED_MAX = 6 };
+enum { NOTES_MAX = 8, EXPECTED_MAX = 8 };
 
 static const struct whatif_settings nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
@@ -302,7 +380,7 @@ static void tune_effect_expect(struct tune_effect *effect, const char *metric, c
 {
 	if (!isnan(range.low) && !isnan(range.high) && effect->n_expected < EXPECTED_MAX)
 		effect->expected[effect->n_expected++] = (struct tune_expect){
-			metric, unit, range.low, range.high, range.mid, now, of};
+			metric, unit, range.low, range.high, range.mid, now, NAN, of};
 }
 
 /* What the whole switch shows; the model is of one queue. */
@@ -441,8 +519,24 @@ static void tune_effect_calibrate(struct tune_effect *effect, struct arena *a)
 			"later: in simulated fabrics they came out up to ten times as large");
 }
 
+/* The same for a sheet. Step time and J are there whatever the model knows, see expect_job(). */
+static void tune_effect_spread(struct tune_effect *effect, enum sheet_kind kind)
+{
+	const bool losing = effect->queue.drops_per_s > 0,
+		   misses = effect->model.residual > MISS_MOST;
+	size_t n = 0;
+	for (size_t i = 0; i < effect->n_expected; i++) {
+		struct tune_expect expect = effect->expected[i];
+		const bool drops = str_eq(expect.metric, "pg.drops"),
+			   job = str_eq(expect.metric, "step_time");
+		if (!job && (drops || (!losing && !misses)) && tune_spread_apply(kind, &expect))
+			effect->expected[n++] = expect;
+	}
+	effect->n_expected = n;
+}
+
 static void tune_effect_tell(struct tune_effect *effect, const struct tune_device *device,
-	size_t n_feeders, struct arena *a)
+	size_t n_feeders, enum sheet_kind kind, struct arena *a)
 {
 	const struct whatif_result *m = &effect->model;
 	const struct whatif_queue *q = &effect->queue;
@@ -463,7 +557,10 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 	expect_scaled(effect, "pg.headroom_watermark_bytes", "bytes", &m->headroom_peak_bytes,
 		w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY, "fullest headroom");
 	effect->notes = arena_array(a, const char *, NOTES_MAX);
-	tune_effect_calibrate(effect, a);
+	if (kind == SHEET_KINDS)
+		tune_effect_calibrate(effect, a);
+	else
+		tune_effect_spread(effect, kind);
 	tune_effect_note(effect,
 		arena_printf(a,
 			"calibrated on %s:%s, priority %d, fed by %.1f inputs, with %u of 4 "
@@ -499,7 +596,7 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 /* ---- the questions ------------------------------------------------------- */
 
 static int tune_effect_ask(const struct tune_evidence *evidence, const struct tune_device *device,
-	const struct tune_prio *prio, const struct whatif_settings *to,
+	const struct tune_prio *prio, const struct whatif_settings *to, enum sheet_kind kind,
 	const struct tune_options *options, struct arena *a, struct tune_effect *ret,
 	struct err *err)
 {
@@ -536,7 +633,7 @@ static int tune_effect_ask(const struct tune_evidence *evidence, const struct tu
 			"to 1",
 			device->device->name, prio->port->name, ret->queue.now.kmin_bytes,
 			ret->queue.now.kmax_bytes);
-	tune_effect_tell(ret, device, n, a);
+	tune_effect_tell(ret, device, n, kind, a);
 	return 0;
 }
 
@@ -583,7 +680,7 @@ int tune_whatif(const struct tune_evidence *evidence, const char *device, const 
 			"%s%s%s: nothing is known of lossless priority %d; expected one of "
 			"lossless.priorities, with samples of it in the range",
 			device, str_if(port, ":"), str_or(port, ""), priority);
-	return tune_effect_ask(evidence, d, l, to, options, a, ret, err);
+	return tune_effect_ask(evidence, d, l, to, SHEET_KINDS, options, a, ret, err);
 }
 
 /* Does the change reach what stands in @to? */
@@ -628,19 +725,30 @@ static bool change_reaches(
 	return !change->n_ports || (port && one_of(port, change->ports, change->n_ports));
 }
 
-void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
+/* Step time, and J: step time and p99 of flows that are not of the congestion, of now. */
+static void expect_job(struct tune_sheet *sheet, enum sheet_kind kind)
+{
+	struct tune_expect step = {"step_time", "ratio", NAN, NAN, 1, 1, NAN, "jobs"},
+			   all = {"j", "ratio", NAN, NAN, 1, 1, NAN,
+				   "half step time, half p99 of the other flows"};
+	if (kind == SHEET_KINDS)
+		return;
+	if (tune_spread_apply(kind, &step))
+		sheet->expected[sheet->n_expected++] = step;
+	if (tune_spread_apply(kind, &all))
+		sheet->expected[sheet->n_expected++] = all;
+}
+
+/* What the model says of the queue that the sheet changes; NULL: .expected has it, else why not. */
+static const char *expect_queue(
+	const struct tune_in *in, struct tune_sheet *sheet, enum sheet_kind kind)
 {
 	struct whatif_settings to = nothing;
 	struct tune_effect effect;
+	struct err why = {0};
 	bool any = false, ecn = false;
-	sheet->expected = NULL;
-	sheet->n_expected = 0;
-	sheet->not_expected = NULL;
 	for (size_t i = 0; i < sheet->n_changes; i++)
 		ecn |= is_ecn(sheet->changes[i].knob);
-	if (!sheet->n_changes)
-		return;
-	struct err why = {0};
 	const struct tune_device *d = tune_effect_device_of(in->evidence, sheet->device);
 	/* An ECN change acts on the queues of its own ports. A PFC change acts on the ports where
 	 * packets come in, so the fullest queue may be any queue of the device: no ports, no limit.
@@ -661,16 +769,28 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 		if (change_reaches(&sheet->changes[i], l, feeder))
 			any |= tune_effect_take(&to, &sheet->changes[i]);
 	if (!any)
-		sheet->not_expected = "the queue model does not know this threshold";
-	else if (!l)
-		sheet->not_expected = "no queue of the switch was seen at this priority";
-	else if (tune_effect_ask(in->evidence, d, l, &to, &in->options, in->arena, &effect, &why) <
+		return "the queue model does not know this threshold";
+	if (!l)
+		return "no queue of the switch was seen at this priority";
+	if (tune_effect_ask(in->evidence, d, l, &to, kind, &in->options, in->arena, &effect, &why) <
 		0)
-		sheet->not_expected = arena_strdup(in->arena, why.text);
-	else {
-		sheet->expected = effect.expected;
-		sheet->n_expected = effect.n_expected;
-		if (effect.n_expected == 0 && effect.n_notes > 0)
-			sheet->not_expected = effect.notes[0];
-	}
+		return arena_strdup(in->arena, why.text);
+	memcpy(sheet->expected, effect.expected, effect.n_expected * sizeof(*effect.expected));
+	sheet->n_expected = effect.n_expected;
+	if (!effect.n_expected && effect.n_notes)
+		return effect.notes[0];
+	return NULL;
+}
+
+void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
+{
+	const enum sheet_kind kind = sheet_kind_of(sheet);
+	sheet->expected = NULL;
+	sheet->n_expected = 0;
+	sheet->not_expected = NULL;
+	if (!sheet->n_changes)
+		return;
+	sheet->expected = arena_array(in->arena, struct tune_expect, EXPECTED_MAX);
+	sheet->not_expected = expect_queue(in, sheet, kind);
+	expect_job(sheet, kind);
 }

@@ -364,6 +364,21 @@ static const char *sheet_age_text(struct sheet *sheet, int64_t age_ns)
 		sheet->a, duration_format(text, sizeof(text), age_ns / NS_PER_S * NS_PER_S));
 }
 
+/* A peak above what is configured: one of the two is not what the switch goes by. */
+static void weigh_headroom(struct sheet *sheet, const struct tune_plan *plan)
+{
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));) {
+		if (!(l->headroom.max > l->headroom_bytes) || l->headroom.standing)
+			continue;
+		rests_on(sheet, 0.9,
+			"headroom of %s peaks at %s, above the %s that are configured: another "
+			"size is in force, or the switch counts more than headroom",
+			l->port->name, tune_size_text(sheet->a, l->headroom.max),
+			tune_size_text(sheet->a, l->headroom_bytes));
+		return;
+	}
+}
+
 static void weigh_settings(struct sheet *sheet, const struct tune_plan *plan)
 {
 	const struct tune_prio *like = plan->like;
@@ -373,6 +388,7 @@ static void weigh_settings(struct sheet *sheet, const struct tune_plan *plan)
 	else if (like->read_ns)
 		rests_on(sheet, 1, "thresholds read back %s before the newest sample",
 			sheet_age_text(sheet, sheet->in->now_ns - like->read_ns));
+	weigh_headroom(sheet, plan);
 	if (!plan->platform->profile)
 		rests_on(sheet, 0.95, "platform unknown: values rounded to whole cells or KiB");
 }
@@ -516,6 +532,19 @@ static struct sheet sheet_begin(const struct tune_in *in, const char *device, in
 	return (struct sheet){.s = ret, .in = in, .a = in->arena};
 }
 
+/* " (expected -12 to 0 %, four times of five)"; empty: nothing is expected of it. */
+static const char *step_expected_text(const struct sheet *sheet)
+{
+	for (size_t i = 0; i < sheet->s->n_expected; i++) {
+		const struct tune_expect *expect = &sheet->s->expected[i];
+		if (str_eq(expect->metric, "step_time"))
+			return arena_printf(sheet->a,
+				"; expected %+.0f to %+.0f %%, four times of five",
+				100 * (expect->low - 1) + 0.0, 100 * (expect->high - 1) + 0.0);
+	}
+	return "";
+}
+
 static void set_rollback(struct sheet *sheet)
 {
 	int64_t step_ns = 0;
@@ -528,8 +557,9 @@ static void set_rollback(struct sheet *sheet)
 		above = arena_printf(sheet->a, " (declared %.0f ms: above %.0f ms)",
 			(double)step_ns / 1e6, (double)step_ns / 1e6 * (1 + STEP_LIMIT));
 	sheet->s->rollback_if = arena_printf(sheet->a,
-		"any drop on priority %d, or step time p50 +%.0f %% over %d steps%s",
-		sheet->s->priority, 100 * STEP_LIMIT, STEPS_JUDGED, above);
+		"any drop on priority %d, or step time p50 +%.0f %% over %d steps%s%s",
+		sheet->s->priority, 100 * STEP_LIMIT, STEPS_JUDGED, above,
+		step_expected_text(sheet));
 }
 
 static void set_steps(struct sheet *sheet, const struct tune_plan *plan)

@@ -91,9 +91,9 @@ static double between(double value, double least, double most)
 }
 
 /*
- * Only alpha moves, and marks begin above one bandwidth-delay product on a wide ramp: the queue
- * stands on the ramp and the link does not run empty. Two simulators that share no code agree: at
- * most 2.4 % longer steps, where a ramp half as wide takes 2 to 14 %.
+ * Only alpha moves, and marks with it, which begin above one bandwidth-delay product on a wide
+ * ramp: the queue stands on the ramp and the link does not run empty. Two simulators that share no
+ * code agree: at most 2.4 % longer steps, where a ramp half as wide takes 2 to 14 %.
  */
 static bool costs_nothing(const struct tune_worth *worth, const struct whatif_settings *to)
 {
@@ -103,8 +103,11 @@ static bool costs_nothing(const struct tune_worth *worth, const struct whatif_se
 	double kmax = to->kmax_bytes;
 	if (isnan(kmax))
 		kmax = now->kmax_bytes;
-	const double wide = fmin(RAMP_WIDE * now->kmin_bytes, worth->plan->site->pool_bytes);
-	return isnan(to->kmin_bytes) && isnan(to->pmax) && now->kmin_bytes >= bdp && kmax >= wide;
+	double kmin = to->kmin_bytes;
+	if (isnan(kmin))
+		kmin = now->kmin_bytes;
+	const double wide = fmin(RAMP_WIDE * kmin, worth->plan->site->pool_bytes);
+	return kmin >= now->kmin_bytes && isnan(to->pmax) && kmin >= bdp && kmax >= wide;
 }
 
 bool tune_worth_ask(

@@ -74,12 +74,10 @@ static struct phase *phase_new(const struct options *options, const struct fault
 		.spines = (unsigned)options->spines,
 		.hosts_per_leaf = (unsigned)options->hosts_per_leaf,
 		.host_rate = (uint64_t)(options->host_gbps * 1e9),
-		.second_rate =
-			(uint64_t)((second > 0 ? second : options->host_gbps) * 1e9),
+		.second_rate = (uint64_t)((second > 0 ? second : options->host_gbps) * 1e9),
 		.uplink_rate = (uint64_t)(options->uplink_gbps * 1e9),
 		.host_propagation = (int64_t)(options->host_prop_us * PS_US),
-		.third_propagation =
-			(int64_t)((third > 0 ? third : options->host_prop_us) * PS_US),
+		.third_propagation = (int64_t)((third > 0 ? third : options->host_prop_us) * PS_US),
 		.uplink_propagation = (int64_t)(options->uplink_prop_us * PS_US),
 		.seed = (uint64_t)options->seed};
 	struct phase *phase = phase_room(1, sizeof(*phase));

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tune_drawn - threshold advice over fabrics that are drawn from a seed, on tests/packetsim.
+"""tune_drawn - threshold advice over fabrics that are drawn from a seed, on tests/packetsim and on tests/fabric.
 
 A seed draws speeds (also mixed within a switch), cables, NIC generations and their timers, buffers, profiles (one for all, by speed, uplinks of their own), the workload, the
 thresholds that are wrong, and how often switches are polled. Then the loop of tune_packet.py: review, apply as written, simulate again, up to three rounds. Beside it stand
-SONiC's, HPCC's and the DCQCN paper's settings and a vendor's own tuner. One JSON object a line is appended to --out: an interrupted run goes on where it stopped.
+SONiC's, HPCC's and the DCQCN paper's settings and a vendor's own tuner. On tests/fabric (--lab) a seed draws the scenario and what --perturb draws. One JSON object a line is appended to --out: an interrupted run goes on where it stopped.
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tune_judge as judge  # noqa: E402
 import tune_vendor as vendor  # noqa: E402
-from tune_score import STATICS, seen_at  # noqa: E402
+from tune_score import FAULT, STATICS, hosts_of, pool_of, seen_at  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
 
@@ -26,6 +26,7 @@ ROUNDS = 3
 RTT_US = 8.0                        # what a bandwidth-delay product is counted with
 POLLS = [(60, 66, 60), (10, 20, 15), (1, 6, 5)]  # interval s, length min, tuning.min_evidence min
 KINDS = ["late", "late", "late", "early", "headroom", "headroom-greedy", "kmax-high", "storage-beside", "storage", "few-flows", "good", "cc-off-pair"]
+SOUND = ["good", "cc-off-pair", "tune-good", "two-classes", "tune-good-storage", "ecmp-fields", "low-entropy", "dcqcn-off", "two-jobs"]  # thresholds are not at fault
 OLD_NIC, NEW_NIC = (300, 40), (55, 400)  # increase timer us, additive increase Mbit/s
 
 
@@ -120,6 +121,46 @@ class Fabric:
         return json.loads(r.stdout)["sheets"]
 
 
+LAB_KINDS = FAULT + SOUND[2:]
+
+
+class LabFabric(Fabric):
+    """The same on the simulated fabric of tests/fabric: @seed draws a scenario, the fabric's constants and the rhythm of polls."""
+
+    @staticmethod
+    def drawn(seed):
+        r = random.Random(f"lab {seed}")
+        return {"seed": seed, "kind": LAB_KINDS[seed % len(LAB_KINDS)], "args": ["--perturb", str(seed)], "poll": r.choices(POLLS, [6, 3, 1])[0]}
+
+    def lab(self, settings, out, interval, length):
+        draw = self.draw
+        args = [self.options.lab, "record", "--begin", "1970-01-01T00:00:00Z", draw["kind"], "--out", out, "--seed", str(draw["seed"]), *draw["args"], "--for", length,
+                "--interval", interval, "--face", "full", "--cache", os.path.join(self.work, "cache")]
+        r = subprocess.run(args + (["--set", ",".join(settings)] if settings else []), capture_output=True, text=True, timeout=HANG_S)
+        if r.returncode:
+            raise RuntimeError("record: " + r.stderr.strip()[-300:])
+        with open(os.path.join(out, "truth.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def outcome(self, settings):
+        short = os.path.join(self.work, "short")
+        shutil.rmtree(short, ignore_errors=True)
+        return outcome_in(self.lab(settings, short, "10s", "20s"))
+
+    def record(self, settings):
+        case = os.path.join(self.work, "case")
+        shutil.rmtree(case, ignore_errors=True)
+        interval, length, _ = self.draw["poll"]
+        truth = self.lab(settings, case, f"{interval}s", f"{length}m")
+        hosts, bps = hosts_of(case)
+        self.draw.setdefault("hosts", hosts)
+        self.draw.setdefault("gbps", bps / 1e9)
+        for key in ("kmin", "kmax"):
+            self.draw.setdefault(key, truth["thresholds"][key])
+        truth["thresholds"]["pool"] = pool_of(case)
+        return case, truth
+
+
 def outcome_in(truth):
     return truth["outcome"]["fault"] or truth["outcome"]["ok"]
 
@@ -131,9 +172,8 @@ def brief(sheet):
 def came(sheet, before, after, case, hosts):
     """Each expectation of a sheet beside what came; ratios of before for what is told so."""
     got = seen_at(case, sheet["device"], hosts)
-    got["step_time"] = judge.ratio(after["step_s"], before["step_s"])
-    got["j_ratio"] = judge.j_parts(after, before) / 2
-    return [{**{k: e.get(k) for k in ("metric", "low", "high", "likely", "now")}, "value": got[e["metric"]], "knobs": sorted({c["knob"] for c in sheet["changes"]})}
+    got["step_time"], got["j"] = judge.ratio(after["step_s"], before["step_s"]), judge.j_parts(after, before) / 2
+    return [{**{k: e.get(k) for k in ("metric", "low", "high", "likely", "now", "worse_ratio")}, "value": got[e["metric"]], "knobs": sorted({c["knob"] for c in sheet["changes"]})}
             for e in sheet["expected"] if e.get("low") is not None and e.get("high") is not None and got.get(e["metric"]) is not None]
 
 
@@ -164,7 +204,7 @@ def rounds_of(fabric, most):
             break
         row["rounds"].append({"sheets": [brief(s) for s in sheets]})
         for sheet in sheets:
-            settings, _ = judge.settings_of(sheet, fabric.draw["hosts"], by_port=True)
+            settings, _ = judge.settings_of(sheet, fabric.draw["hosts"], by_port=not fabric.options.lab)
             held = judge.fold(held, settings)
     row["held"] = [f"{k}={v}" for k, v in held.items()]
     return row
@@ -187,9 +227,10 @@ def baselines(fabric, row):
 
 def one(options, seed):
     work = tempfile.mkdtemp(prefix="tune-drawn-", dir=options.tmp)
-    draw = drawn(seed)
+    world = LabFabric if options.lab else Fabric
+    draw = world.drawn(seed) if options.lab else drawn(seed)
     try:
-        fabric = Fabric(options, draw, work)
+        fabric = world(options, draw, work)
         row = {k: draw[k] for k in ("seed", "kind", "args", "poll")}
         row.update(rounds_of(fabric, options.rounds))
         if options.baselines:
@@ -224,7 +265,7 @@ def misses(row):
     for name in ("statics", "vendor"):
         if final > 1.03 * beside(row, name):
             out.append(f"{name} better")
-    if row["kind"] in ("good", "cc-off-pair") and js:
+    if row["kind"] in SOUND and js:
         out.append("changed")
     return out
 
@@ -243,7 +284,8 @@ def tell(row):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--packetsim", required=True, help="the packetsim executable")
+    p.add_argument("--packetsim", help="the packetsim executable")
+    p.add_argument("--lab", help="the rocewatch-lab executable, instead of packetsim")
     p.add_argument("--rocewatch", required=True, help="the rocewatch executable")
     p.add_argument("--seeds", default="1-200")
     p.add_argument("--out", default="tune_drawn.jsonl", help="results, appended to; seeds that are there already are not run again")
@@ -253,6 +295,8 @@ def main():
     p.add_argument("--no-baselines", dest="baselines", action="store_false")
     p.add_argument("--tmp", default=None)
     options = p.parse_args()
+    if bool(options.lab) == bool(options.packetsim):
+        p.error("one of --packetsim and --lab")
     rows = {}
     if os.path.exists(options.out):
         with open(options.out, encoding="utf-8") as f:
@@ -260,7 +304,7 @@ def main():
     first, _, last = options.seeds.partition("-")
     with open(options.out, "a", encoding="utf-8") as log:
         for seed in range(int(first), int(last or first) + 1):
-            if seed in rows or (options.kinds and drawn(seed)["kind"] not in options.kinds.split(",")):
+            if seed in rows or (options.kinds and (LabFabric.drawn if options.lab else drawn)(seed)["kind"] not in options.kinds.split(",")):
                 continue
             rows[seed] = one(options, seed)
             log.write(json.dumps(rows[seed]) + "\n")

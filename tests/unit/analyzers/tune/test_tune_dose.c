@@ -455,6 +455,41 @@ static void a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices(void **s
 	assert_true(change(w, "ecn_late")->confidence_ratio == sure);
 }
 
+/* Who was never marked is not marked for a larger share of the pool either: on packetsim a NIC with
+ * a timer of 300 us made steps up to 54 % longer. */
+static void marks_move_away_with_pfc(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	set_all(w, 0, 1.7e6, 3.4e6, 1.0 / 8); /* q_PFC(2) = 3.2 MB */
+	const struct tune_sheet *s = change(w, "ecn_late");
+	const double alpha = tune_change_of(s, KNOB_ALPHA)->proposed,
+		     fires = 2 * alpha * 16e6 / (1 + 2 * alpha);
+	const struct tune_change *kmin = tune_change_of(s, KNOB_KMIN),
+				 *kmax = tune_change_of(s, KNOB_KMAX);
+	assert_true(s->changes[0].knob == KNOB_ALPHA && kmax < kmin); /* Kmax before Kmin */
+	/* the queue was seen to stop at 3.1 MB, a little below the formula */
+	assert_true(kmin->proposed <= fires / 4 && kmin->proposed > 0.22 * fires);
+	assert_true(kmax->proposed > 5 * kmin->proposed); /* the pool bounds it */
+	assert_true(s->buffer_cost_bytes > 0); /* what queues may take is no cost of nothing */
+	/* where it marks already, the senders have paid for it: only the ramp gets wider */
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
+		w->prios[0][k].marked = 2e5;
+		w->prios[0][k].recent_marks = 0xff;
+		w->prios[0][k].tx_unmarked = 0;
+	}
+	struct tune_list l;
+	s = tune_first(w, &l);
+	assert_null(tune_change_of(s, KNOB_KMIN));
+	/* a tenth is not worth a change */
+	tune_make_late(w, 0);
+	set_all(w, 0, 0.95 * kmin->proposed, 16e6, 1.0 / 8);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].marked = w->prios[0][k].recent_marks = 0;
+	s = change(w, "ecn_late");
+	assert_int_equal(s->n_changes, 1);
+}
+
 /* ---- row 4 --------------------------------------------------------------- */
 
 static void make_incast(struct tune_world *w)
@@ -1154,6 +1189,7 @@ int main(void)
 		T(unknown_slices_halve_the_pool_and_the_confidence),
 		T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices),
 		T(incast_gets_buffer_where_there_is_some),
+		T(marks_move_away_with_pfc),
 		T(a_wide_ramp_and_one_out_of_reach_stay),
 		T(incast_that_marks_in_time_is_left_alone_where_there_is_none),
 		T(early_goes_to_one_bandwidth_delay_product),

@@ -290,6 +290,13 @@ static void test_sheet(void **state)
 	tune_expected(&in, &s);
 	assert_true(s.n_expected >= 4);
 	assert_true(s.expected[0].now > 0 && s.expected[0].likely < s.expected[0].now);
+	/* what a board decides by: of the job, with the chance that it gets worse */
+	for (size_t i = s.n_expected - 2; i < s.n_expected; i++) {
+		const struct tune_expect *e = &s.expected[i];
+		assert_string_equal(e->metric, i + 2 == s.n_expected ? "step_time" : "j");
+		assert_true(e->low <= e->likely && e->likely <= e->high && e->now == 1);
+		assert_true(e->worse_ratio >= 0 && e->worse_ratio < 0.5);
+	}
 	change = (struct tune_change){.knob = KNOB_KMIN, .current = 5e6, .proposed = 1e6};
 	tune_expected(
 		&in, &s); /* marking of the uplinks alone: their queues, which the model misses */
@@ -303,7 +310,7 @@ static void test_sheet(void **state)
 	for (size_t i = 0; i < 5; i++)
 		w->prios[0][i].tx_pause_hi = NAN;
 	tune_expected(&in, &s);
-	assert_true(!s.n_expected && strstr(s.not_expected, "pfc.tx_"));
+	assert_true(s.n_expected == 2 && strstr(s.not_expected, "pfc.tx_")); /* of the job */
 	s.n_changes = 0;
 	tune_expected(&in, &s);
 	assert_int_equal(s.n_expected, 0);
