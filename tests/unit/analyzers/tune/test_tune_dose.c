@@ -490,6 +490,22 @@ static void marks_move_away_with_pfc(void **state)
 	assert_int_equal(s->n_changes, 1);
 }
 
+/* One of the two is not what the switch goes by. */
+static void a_headroom_peak_above_its_size_is_said(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	const double sure = change(w, "ecn_late")->confidence_ratio;
+	w->prios[0][1].headroom = (struct tune_peak){.max = 118000, .windows = 60};
+	const struct tune_sheet *s = change(w, "ecn_late");
+	bool said = false;
+	for (size_t i = 0; i < s->n_confidence_inputs; i++)
+		said = said ||
+			strstr(s->confidence_inputs[i],
+				"headroom of Ethernet2 peaks at 118 KB, above the 100 KB");
+	assert_true(said && s->confidence_ratio < sure);
+}
+
 /* ---- row 4 --------------------------------------------------------------- */
 
 static void make_incast(struct tune_world *w)
@@ -1190,6 +1206,7 @@ int main(void)
 		T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices),
 		T(incast_gets_buffer_where_there_is_some),
 		T(marks_move_away_with_pfc),
+		T(a_headroom_peak_above_its_size_is_said),
 		T(a_wide_ramp_and_one_out_of_reach_stay),
 		T(incast_that_marks_in_time_is_left_alone_where_there_is_none),
 		T(early_goes_to_one_bandwidth_delay_product),
