@@ -31,10 +31,9 @@ def values(rows):
     """(kind, metric) -> [{"low", "high", "likely", "now", "value"}]; step time and J once a round, where several sheets were applied together."""
     out = collections.defaultdict(list)
     for row in rows:
-        sheets = [s for r in row.get("rounds", []) for s in r["sheets"]]
-        for sheet, m in zip(sheets, row.get("measured", [])):
-            together = {**dict.fromkeys(("step_time",), m["step_ratio"]), "j": m["j_ratio"]}
-            first = sheet is next(s for r in row["rounds"] if sheet in r["sheets"] for s in r["sheets"])
+        sheets = [(i == 0, s) for r in row.get("rounds", []) for i, s in enumerate(r["sheets"])]
+        for (first, sheet), m in zip(sheets, row.get("measured", [])):
+            together = {"step_time": m["step_ratio"], "j": m["j_ratio"]}
             for e in sheet["expected"]:
                 if e["metric"] in together and first and math.isfinite(together[e["metric"]]):
                     out[kind_of(sheet), e["metric"]].append({**e, "value": together[e["metric"]], "seed": row["seed"]})

@@ -17,6 +17,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tune_judge as judge  # noqa: E402
+import tune_table  # noqa: E402
 import tune_vendor as vendor  # noqa: E402
 from tune_score import FAULT, STATICS, hosts_of, pool_of, seen_at  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -220,7 +221,7 @@ def baselines(fabric, row):
         return seen_before[key]
     row["statics"] = {what: fabric.outcome(settings(draw["gbps"] * 1e9)) for what, settings in STATICS.items()}
     row["vendor"] = {}
-    for what, anomaly in vendor.ANOMALIES.items():
+    for what, anomaly in vendor.ANOMALIES.items() if fabric.options.windows else ():
         seen = vendor.tune(measure, draw["kmin"], draw["kmax"], row["pool"], anomaly, fabric.options.windows)
         row["vendor"][what] = seen[-1]["outcome"]
 
@@ -270,6 +271,37 @@ def misses(row):
     return out
 
 
+def middle(values):
+    values = sorted(values)
+    return f"{values[len(values) // 2]:.2f}" if values else "-"
+
+
+def table(rows):
+    """A line for each kind: J of the advice beside what others make of the same fabrics, and what is missed of what is asked."""
+    lost = [r for r in rows if "error" in r]
+    rows = [r for r in rows if "error" not in r]
+    out = [f"{len(rows)} fabrics" + (f" ({len(lost)} more did not run)" if lost else "") + ".", "",
+           "| what is wrong | fabrics | changed | J, median (worst) | worst round | host pause before, after | frames still lost | settled | best of SONiC, HPCC, DCQCN paper | vendor's tuner |",
+           "|---|---|---|---|---|---|---|---|---|---|"]
+    for kind in dict.fromkeys(r["kind"] for r in sorted(rows, key=lambda r: (r["kind"] in SOUND, r["kind"]))):
+        mine = [r for r in rows if r["kind"] == kind]
+        final = [(j_rounds(r) or [2.0])[-1] for r in mine]
+        beyond = {name: [b for b in (beside(r, name) for r in mine) if math.isfinite(b)] for name in ("statics", "vendor")}
+        out.append("| " + " | ".join([
+            kind, str(len(mine)), str(sum(bool(r["rounds"]) for r in mine)), f"{middle(final)} ({max(final):.2f})", f"{max(max(j_rounds(r), default=2.0) for r in mine):.2f}",
+            f"{100 * sum(r['base']['host_pause_ratio'] for r in mine) / len(mine):.1f}, {100 * sum(r['final']['host_pause_ratio'] for r in mine) / len(mine):.1f} %",
+            f"{sum(bool(r['final']['lossless_drops']) for r in mine)} of {sum(bool(r['base']['lossless_drops']) for r in mine)}", f"{sum(r['converged'] for r in mine)}",
+            middle(beyond["statics"]), middle(beyond["vendor"])]) + " |")
+    out += ["", "| asked | missed in |", "|---|---|"]
+    for what in ("J above 2.06", "frames lost", "not settled", "statics better", "vendor better", "changed"):
+        words = {"statics better": "the best static setting has J more than 3 % lower", "vendor better": "the vendor's tuner ends more than 3 % lower", "J above 2.06": "J above 2.06 in any round",
+                 "frames lost": "frames lost at the end", "not settled": "a fourth round would be wanted", "changed": "a change where thresholds are not at fault"}[what]
+        missed = [r for r in rows if what in misses(r)]
+        seeds = ", ".join(str(r["seed"]) for r in missed[:12])
+        out.append(f"| {words} | {len(missed)} of {len(rows)}" + (f" (seeds {seeds}{' ...' if len(missed) > 12 else ''})" if missed else "") + " |")
+    return "\n".join(out) + "\n"
+
+
 def tell(row):
     if "error" in row:
         return f"{row['kind']:15}/{row['seed']}: ERROR {row['error']}"
@@ -291,9 +323,10 @@ def main():
     p.add_argument("--out", default="tune_drawn.jsonl", help="results, appended to; seeds that are there already are not run again")
     p.add_argument("--kinds", default="", help="names with commas; all when not given")
     p.add_argument("--rounds", type=int, default=ROUNDS)
-    p.add_argument("--windows", type=int, default=8, help="of the vendor's tuner")
+    p.add_argument("--windows", type=int, default=8, help="of the vendor's tuner; 0: without it")
     p.add_argument("--no-baselines", dest="baselines", action="store_false")
     p.add_argument("--tmp", default=None)
+    p.add_argument("--table", help="write the table into this file, between its marks")
     options = p.parse_args()
     if bool(options.lab) == bool(options.packetsim):
         p.error("one of --packetsim and --lab")
@@ -310,6 +343,13 @@ def main():
             log.write(json.dumps(rows[seed]) + "\n")
             log.flush()
             print(tell(rows[seed]), flush=True)
+    if not options.baselines:
+        return 0
+    text = table(list(rows.values()))
+    print(text)
+    if options.table:
+        mark = "fabric" if options.lab else "packetsim"
+        tune_table.into(options.table, text, f"<!-- drawn {mark}: begin -->", f"<!-- drawn {mark}: end -->")
     return 0
 
 

@@ -136,9 +136,9 @@ def seen_at(case, device, hosts, priority="3"):
     """What the switch of a sheet itself counted over the recording, in the metrics of its expectations."""
     first, last, peak, of_port = {}, {}, collections.defaultdict(float), {}
     want = {"pfc.tx_pause_ns", "queue.ecn_marked", "queue.out_packets", "pg.drops", "queue.watermark_bytes", "pg.headroom_watermark_bytes"}
-    for line in open(os.path.join(case, "samples.tsv"), encoding="utf-8"):
-        if f"\t{device}\t" not in line:
-            continue
+    with open(os.path.join(case, "samples.tsv"), encoding="utf-8") as samples:
+        lines = [line for line in samples if f"\t{device}\t" in line]
+    for line in lines:
         f = line.rstrip("\n").split("\t")
         if f[1] != device or f[3] != priority or f[4] not in want:
             continue

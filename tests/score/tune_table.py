@@ -218,9 +218,9 @@ def vendor_rows(fault):
     return out
 
 
-def into(path, text):
+def into(path, text, begin=BEGIN, end=END):
     page = open(path, encoding="utf-8").read()
-    head, rest = page.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
+    head, rest = page.split(begin, 1)
+    tail = rest.split(end, 1)[1]
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+        f.write(f"{head}{begin}\n{text}\n{end}{tail}")
