@@ -24,7 +24,7 @@ struct tune_ramp {
 /*
  * tune_ramp_after - the ramp of a queue like @prio once PFC fires at @q_pfc only, never lower than
  * now: Kmax four times Kmin (at most the pool, which no queue exceeds). Where the site does not
- * mark many yet, Kmin goes to a quarter of @q_pfc and Kmax to twice of it: had the ramp stayed, a
+ * mark many yet, Kmin goes to half of @q_pfc and Kmax to twice of it: had the ramp stayed, a
  * queue that may grow past Kmin for the first time would mark senders that were never marked, and
  * each of them pays a timer of its NIC for it: with 300 us up to half of an exchange.
  */

@@ -8,6 +8,7 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune.h"
+#include "analyzers/tune/tune_rules.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -82,6 +83,7 @@ static bool tune_margin_apply(enum tune_ask_kind kind, bool losing, struct tune_
 enum sheet_kind {
 	SHEET_HEADROOM, /* headroom up, alone or with alpha */
 	SHEET_ALPHA, /* alpha up, and the ramp with it */
+	SHEET_ALPHA_MIXED, /* the same, where hosts of several speeds share the pool */
 	SHEET_ECN_UP,
 	SHEET_KINDS /* another change: the margins above */
 };
@@ -95,13 +97,23 @@ static const struct spreads {
 	double least; /* scale: what is smaller than that is not told apart */
 	struct spread of[SHEET_KINDS];
 } spreads[] = {
-	{"pfc.tx_pause_ratio", 0.001, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
-	{"queue.marked_ratio", 0.01, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
-	{"pg.drops", 0, {{0, 0, 0, NAN}, {0, 0, 0, NAN}, {0, 0, 0, NAN}}},
-	{"queue.watermark_bytes", 0, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
-	{"pg.headroom_watermark_bytes", 0, {{NAN}, {-1, 0, 1, NAN}, {-1, 0, 1, NAN}}},
-	{"step_time", 1, {{-1, 0, 1, 0}, {-1, 0, 1, 0}, {-1, 0, 1, 0}}},
-	{"j", 1, {{-1, 0, 1, 0}, {-1, 0, 1, 0}, {-1, 0, 1, 0}}},
+	{"pfc.tx_pause_ratio", 0.001,
+		{{NAN}, {-0.468, 0, 0, NAN}, {-0.914, -0.075, 0, NAN}, {0, 0, 0.132, NAN}}},
+	{"queue.marked_ratio", 0.01,
+		{{NAN}, {-0.861, 0, 0.531, NAN}, {-0.51, 0, 0.924, NAN},
+			{-0.434, -0.161, 0.219, NAN}}},
+	{"pg.drops", 0, {{0, 0, 0, NAN}, {0, 0, 0, NAN}, {0, 0, 0, NAN}, {0, 0, 0, NAN}}},
+	{"queue.watermark_bytes", 0,
+		{{NAN}, {-0.543, -0.01, 0.58, NAN}, {-0.537, 0.003, 0.625, NAN},
+			{-0.378, 0.002, 0.457, NAN}}},
+	{"pg.headroom_watermark_bytes", 0,
+		{{NAN}, {-1, 0, 0.87, NAN}, {-1, -0.224, 0.863, NAN}, {0, 0, 0.193, NAN}}},
+	{"step_time", 1,
+		{{-0.96, -0.783, -0.067, 1.724}, {0, 0, 0.002, 7.801}, {-0.013, 0, 0, 5.556},
+			{-0.292, -0.142, 0, 4.651}}},
+	{"j", 1,
+		{{-0.967, -0.685, -0.023, 3.448}, {-0.287, -0.167, 0, 1.418},
+			{-0.244, -0.078, 0.067, 22.222}, {-0.441, -0.031, 0.035, 23.256}}},
 };
 
 static const struct spreads *spreads_of(const char *metric)
@@ -112,7 +124,25 @@ static const struct spreads *spreads_of(const char *metric)
 	return NULL;
 }
 
-static enum sheet_kind sheet_kind_of(const struct tune_sheet *sheet)
+static bool has_mixed_speeds(const struct tune_device *device)
+{
+	double first = NAN;
+	for (size_t i = 0; i < device->n_prios; i++) {
+		const struct fabric_port *port = device->prios[i].port;
+		const double speed = tune_speed(device, port);
+		if (!port->host || isnan(speed))
+			continue;
+		if (isnan(first))
+			first = speed;
+		if (speed != first)
+			return true;
+	}
+	return false;
+}
+
+/* @device may be NULL. */
+static enum sheet_kind sheet_kind_of(
+	const struct tune_device *device, const struct tune_sheet *sheet)
 {
 	enum sheet_kind kind = SHEET_KINDS;
 	for (size_t i = 0; i < sheet->n_changes; i++) {
@@ -126,6 +156,8 @@ static enum sheet_kind sheet_kind_of(const struct tune_sheet *sheet)
 		else if (change->knob == KNOB_KMIN && kind == SHEET_KINDS)
 			kind = SHEET_ECN_UP;
 	}
+	if (kind == SHEET_ALPHA && device && has_mixed_speeds(device))
+		kind = SHEET_ALPHA_MIXED;
 	return kind;
 }
 
@@ -740,8 +772,8 @@ static void expect_job(struct tune_sheet *sheet, enum sheet_kind kind)
 }
 
 /* What the model says of the queue that the sheet changes; NULL: .expected has it, else why not. */
-static const char *expect_queue(
-	const struct tune_in *in, struct tune_sheet *sheet, enum sheet_kind kind)
+static const char *expect_queue(const struct tune_in *in, const struct tune_device *d,
+	struct tune_sheet *sheet, enum sheet_kind kind)
 {
 	struct whatif_settings to = nothing;
 	struct tune_effect effect;
@@ -749,7 +781,6 @@ static const char *expect_queue(
 	bool any = false, ecn = false;
 	for (size_t i = 0; i < sheet->n_changes; i++)
 		ecn |= is_ecn(sheet->changes[i].knob);
-	const struct tune_device *d = tune_effect_device_of(in->evidence, sheet->device);
 	/* An ECN change acts on the queues of its own ports. A PFC change acts on the ports where
 	 * packets come in, so the fullest queue may be any queue of the device: no ports, no limit.
 	 */
@@ -784,13 +815,14 @@ static const char *expect_queue(
 
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 {
-	const enum sheet_kind kind = sheet_kind_of(sheet);
+	const struct tune_device *device = tune_effect_device_of(in->evidence, sheet->device);
+	const enum sheet_kind kind = sheet_kind_of(device, sheet);
 	sheet->expected = NULL;
 	sheet->n_expected = 0;
 	sheet->not_expected = NULL;
 	if (!sheet->n_changes)
 		return;
 	sheet->expected = arena_array(in->arena, struct tune_expect, EXPECTED_MAX);
-	sheet->not_expected = expect_queue(in, sheet, kind);
+	sheet->not_expected = expect_queue(in, device, sheet, kind);
 	expect_job(sheet, kind);
 }

@@ -11,19 +11,19 @@ import collections
 import json
 import math
 
-KINDS = ["headroom", "alpha", "ecn up"]  # enum sheet_kind; the others keep the margins of tune_whatif
+KINDS = ["headroom", "alpha", "alpha, mixed speeds", "ecn up"]  # enum sheet_kind; the others keep the margins of tune_whatif
 METRICS = {"pfc.tx_pause_ratio": 0.001, "queue.marked_ratio": 0.01, "pg.drops": 0, "queue.watermark_bytes": 0, "pg.headroom_watermark_bytes": 0, "step_time": 1, "j": 1}
 LEAST = 20    # values: fewer tell no quantile
 WORSE = 1.01
 
 
-def kind_of(sheet):
-    """As sheet_kind_of()."""
+def kind_of(sheet, row=None):
+    """As sheet_kind_of(). Where a switch has hosts of several speeds, deeper queues were seen to cost the others more."""
     up = {c["knob"] for c in sheet["changes"] if c["proposed"] > (c["current"] or 0)}
     if "headroom" in up:
         return "headroom"
     if "alpha" in up:
-        return "alpha"
+        return "alpha, mixed speeds" if row and "--second-gbps" in row.get("args", []) and sheet["device"].startswith("leaf") else "alpha"
     return "ecn up" if "kmin" in up else None
 
 
@@ -36,10 +36,10 @@ def values(rows):
             together = {"step_time": m["step_ratio"], "j": m["j_ratio"]}
             for e in sheet["expected"]:
                 if e["metric"] in together and first and math.isfinite(together[e["metric"]]):
-                    out[kind_of(sheet), e["metric"]].append({**e, "value": together[e["metric"]], "seed": row["seed"]})
+                    out[kind_of(sheet, row), e["metric"]].append({**e, "value": together[e["metric"]], "seed": row["seed"]})
             for e in m["came"]:
                 if e["metric"] not in together:
-                    out[kind_of(sheet), e["metric"]].append({**e, "seed": row["seed"]})
+                    out[kind_of(sheet, row), e["metric"]].append({**e, "seed": row["seed"]})
     return out
 
 

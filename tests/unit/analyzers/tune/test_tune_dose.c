@@ -469,8 +469,8 @@ static void marks_move_away_with_pfc(void **state)
 				 *kmax = tune_change_of(s, KNOB_KMAX);
 	assert_true(s->changes[0].knob == KNOB_ALPHA && kmax < kmin); /* Kmax before Kmin */
 	/* the queue was seen to stop at 3.1 MB, a little below the formula */
-	assert_true(kmin->proposed <= fires / 4 && kmin->proposed > 0.22 * fires);
-	assert_true(kmax->proposed > 5 * kmin->proposed); /* the pool bounds it */
+	assert_true(kmin->proposed <= fires / 2 && kmin->proposed > 0.45 * fires);
+	assert_true(kmax->proposed > 2.5 * kmin->proposed); /* the pool bounds it */
 	assert_true(s->buffer_cost_bytes > 0); /* what queues may take is no cost of nothing */
 	/* where it marks already, the senders have paid for it: only the ramp gets wider */
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
