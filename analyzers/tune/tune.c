@@ -16,6 +16,7 @@
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 
+#define POOL_ALIKE 0.1 /* of the pool */
 #define ROUNDED 0.05 /* of a value: platforms round the same need differently */
 #define SURE_LEAST 0.2 /* confidence of a change; below it is something to watch */
 
@@ -54,9 +55,12 @@ static bool tune_same_number(double left, double right)
 {
 	return left == right || (isnan(left) && isnan(right));
 }
+/* Longer cables leave a leaf a little less of the same buffer: that makes it no other tier. */
 static bool same_pool(const struct tune_site *left, const struct tune_site *right)
 {
-	return tune_same_number(left->device->pool_bytes, right->device->pool_bytes) &&
+	const double here = left->device->pool_bytes, there = right->device->pool_bytes;
+	const bool alike = fabs(here - there) <= POOL_ALIKE * fmax(here, there);
+	return (alike || tune_same_number(here, there)) &&
 		tune_same_number(left->device->pool_slices, right->device->pool_slices);
 }
 static bool same_tier(const struct tune_site *left, const struct tune_site *right)
