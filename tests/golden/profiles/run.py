@@ -133,15 +133,14 @@ def main():
         config = os.path.join(work, "rocewatch.yaml")
         database = os.path.join(work, "p.db")
         with open(config, "w") as f:
-            f.write(f"fabric: profiles\nstore: {{ path: {database} }}\ndefaults: {{ interval: 5s, slow_interval: 30s, timeout: 5s, profile: auto }}\ncredentials:\n")
+            f.write(f"fabric: profiles\nstore: {{ path: {database} }}\ndefaults: {{ interval: 40s, slow_interval: 40s, timeout: 20s, profile: auto }}\ncredentials:\n")
             for v in ALL:
                 with open(os.path.join(work, "c-" + v), "w") as c:
                     c.write(v + "\n")
                 f.write(f"  {v}: {{ snmp: {{ version: 2c, community_file: {work}/c-{v} }} }}\n")
             f.write("devices:\n")
             for v in ALL:
-                more = ", interval: 40s, deadline: 40s" if v == "cumulus-5.9" else ""  # the simulator takes its time for 64 ports
-                f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v}{more} }} }}\n")
+                f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v} }} }}\n")
             f.write("links: []\n")
             f.write(f"thresholds:\n  - {{ devices: \"dell*\", ports: \"*\", priority: 3, cell: {DELL_CELL}B }}\n")
         def samples(v):
