@@ -205,8 +205,8 @@ static bool take_time(const char **cursor, struct date_time *ret)
 
 static bool is_date_time(const struct date_time *t)
 {
-	/* Nanoseconds since 1970 in 64 bits end in April 2262. */
-	if (t->year < 1970 || t->year > 2261 || t->month < 1 || t->month > 12)
+	/* Nanoseconds since 1970 in 64 bits reach from September 1677 to April 2262. */
+	if (t->year < 1678 || t->year > 2261 || t->month < 1 || t->month > 12)
 		return false;
 	if (t->day < 1 || t->day > days_in_month(t->year, t->month))
 		return false;

@@ -529,6 +529,23 @@ static const char *pause_storm_summary_of(const struct storm_ctx *ctx, struct ar
 		str_if(ctx->storm, " and receives nothing"), queue, how, rate, rails, spread);
 }
 
+/* What to do at a host helps nobody where a switch is behind the port that nobody asks. */
+static void pause_storm_outsider_steps(struct draft *draft, const char *outsider)
+{
+	static const char risk[] = "none: read only";
+	finding_step(draft,
+		arena_printf(draft->a,
+			"on %s, look at the PFC counters of all ports: the port that receives most "
+			"pause leads on to what makes it pause",
+			outsider),
+		risk);
+	finding_step(draft,
+		arena_printf(draft->a,
+			"add %s to devices: in the configuration, so that its ports are measured",
+			outsider),
+		risk);
+}
+
 static void pause_storm_report(
 	const struct storm *storm, const struct pauser *pausers, size_t n, struct finding_list *out)
 {
@@ -561,7 +578,10 @@ static void pause_storm_report(
 		pause_add_roles(&t, "direct_victim", ctx.root->direct, ctx.root->n_direct);
 		pause_add_roles(&t, "indirect_victim", ctx.root->indirect, ctx.root->n_indirect);
 	}
-	finding_steps(&t, t.f->cause, ctx.storm ? FACT_STORM : 0);
+	if (storm_outsider(ctx.top))
+		pause_storm_outsider_steps(&t, storm_outsider(ctx.top));
+	else
+		finding_steps(&t, t.f->cause, ctx.storm ? FACT_STORM : 0);
 }
 
 static int pause_storm_run(const struct analyzer_in *in, struct finding_list *out)
