@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/command/command.h"
-#include "agent/answers/settings/profile_document.h"
+#include "agent/answers/settings/config_document.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
 #include "agent/command/profile_test.h"

@@ -12,7 +12,7 @@
 #include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
-#include "agent/answers/incident/incident_commands.h"
+#include "agent/answers/incident/incident_timeline.h"
 #include "agent/answers/incident/incident_read.h"
 #include "config/config.h"
 

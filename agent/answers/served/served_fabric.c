@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "agent/client/client.h"
 #include "agent/answers/settings/config_document.h"
-#include "agent/answers/settings/profile_document.h"
 #include "agent/answers/common/served.h"
 #include "agent/answers/steps/steps_document.h"
 #include "agent/answers/topology/topology_document.h"

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "agent/client/client.h"
 #include "agent/answers/incident/blame.h"
-#include "agent/answers/incident/incident_commands.h"
 #include "agent/answers/incident/incident_list.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/incident/incident_timeline.h"
