@@ -77,10 +77,12 @@ static void metrics_put_series(struct metrics_page *page)
 	const struct window *window = &page->now->window;
 	if (metrics_is_stale(page))
 		return;
-	for (const struct metrics_of *of = page->family->from; of->scale != 0; of++)
-		for (size_t i = window_metric(window, of->metric);
-			i < window->n_series && window->series[i].metric == of->metric; i++)
-			metrics_put_newest(page, of, &window->series[i]);
+	for (const struct metrics_of *of = page->family->from; of->scale != 0; of++) {
+		size_t n;
+		const struct series *series = window_of_metric(window, of->metric, &n);
+		for (size_t i = 0; i < n; i++)
+			metrics_put_newest(page, of, &series[i]);
+	}
 }
 
 #define OF(name, ...) static const struct metrics_of of_##name[] = {__VA_ARGS__, {.scale = 0}};

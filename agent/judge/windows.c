@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "db/series/window_columns.h"
 #include "db/store/store.h"
 
 /* golden_keep - measures and stores once a minute. */
@@ -371,12 +372,7 @@ static struct slot *windows_next_slot(struct pipeline *pipeline)
 
 static bool windows_has_data(const struct window *window)
 {
-	for (size_t k = 0; k < window->n_series; k++) {
-		if (window->series[k].n &&
-			window->series[k].t_ns[window->series[k].n - 1] > window->from_ns)
-			return true;
-	}
-	return window->n_flows > 0;
+	return window->n_flows > 0 || window_columns_heard(window->columns);
 }
 
 static void windows_finding_key(const struct finding_name *name, struct str *out)
@@ -559,9 +555,10 @@ static bool windows_deliver_of(
 	const struct window *window = &pipeline->shared.window;
 	const struct window_spec *spec = &pipeline->judging.slot->analyzer->spec;
 	for (size_t m = 0; m < spec->n_metrics; m++) {
-		size_t k = window_metric(window, spec->metrics[m]);
-		for (; k < window->n_series && window->series[k].metric == spec->metrics[m]; k++) {
-			const struct series *s = &window->series[k];
+		size_t n;
+		const struct series *series = window_of_metric(window, spec->metrics[m], &n);
+		for (size_t k = 0; k < n; k++) {
+			const struct series *s = &series[k];
 			const struct entity *at = entity_get(window->entities, s->entity);
 			if (s->n > 0 && s->t_ns[s->n - 1] > window->from_ns &&
 				str_eq(at->device, device) && (!port || str_eq(at->port, port)))

@@ -103,12 +103,12 @@ static const struct series **cnp_drops(const struct analyzer_in *in, const struc
 	for (size_t i = 0; i < seen->n_fabric_ports; i++)
 		if (seen->ports[i].entity != ENTITY_NONE)
 			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
-	const size_t settings_at = window_metric(w, M_CFG_CNP_QUEUE);
-	const bool read_back =
-		settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
-	for (size_t i = window_metric(w, M_QUEUE_DROPS);
-		i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
-		const struct series *s = &w->series[i];
+	size_t n_settings, n_drops;
+	window_of_metric(w, M_CFG_CNP_QUEUE, &n_settings);
+	const bool read_back = n_settings > 0;
+	const struct series *drops = window_of_metric(w, M_QUEUE_DROPS, &n_drops);
+	for (size_t i = 0; i < n_drops; i++) {
+		const struct series *s = &drops[i];
 		const struct entity *e = NULL;
 		if (s->n && s->value[s->n - 1] > 0)
 			e = entity_get(w->entities, s->entity);

@@ -144,20 +144,23 @@ static void find_changes(const struct analyzer_in *in, struct device_drift *drif
 		wanted[watched[i]] = true;
 	const struct fabric_device *d = NULL;
 	const char *name = NULL; /* of @d; names of devices are interned */
-	for (size_t i = 0; i < in->window->n_series; i++) {
-		const struct series *s = &in->window->series[i];
-		const struct entity *e = NULL;
-		if (wanted[s->metric])
-			e = entity_get(in->window->entities, s->entity);
-		if (!e)
-			continue;
-		if (e->device != name) {
-			analyzer_pause(in);
-			name = e->device;
-			d = fabric_device(in->fabric, name);
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		size_t n = 0;
+		const struct series *series = NULL;
+		if (wanted[m])
+			series = window_of_metric(in->window, m, &n);
+		for (size_t i = 0; i < n; i++) {
+			const struct entity *e = entity_get(in->window->entities, series[i].entity);
+			if (!e)
+				continue;
+			if (e->device != name) {
+				analyzer_pause(in);
+				name = e->device;
+				d = fabric_device(in->fabric, name);
+			}
+			if (d)
+				settings_drift_changes_of(in, &series[i], &drifts[d->index], e);
 		}
-		if (d)
-			settings_drift_changes_of(in, s, &drifts[d->index], e);
 	}
 }
 

@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "analyzers/finding_build.h"
+#include "db/series/window_columns.h"
 
 #define LATE_POLLS 3.5
 #define LATE_NS (12 * NS_PER_S) /* where polls are frequent: two that timed out, and the next */
@@ -68,7 +69,7 @@ struct pulse_gaps;
 struct sighting { /* of one switch */
 	const struct device_seen *d;
 	const struct pulse_gaps *gaps; /* of the agent that asks it */
-	const struct series *densest; /* the series with the most samples in the window */
+	struct series densest; /* the first series with the most samples in the window */
 	size_t n_densest;
 	int64_t newest_ns; /* INT64_MIN: no sample ever */
 	/* counters ever reported; those that stopped long before the others */
@@ -113,14 +114,16 @@ static int telemetry_by_length(const void *left, const void *right)
 static const struct series *telemetry_pulse(const struct window *past, const char *agent)
 {
 	const struct series *found = NULL;
-	for (size_t i = 0; past && i < past->n_series; i++) {
-		if (past->series[i].metric != M_AGENT_CANARY)
-			continue;
-		const struct entity *whose = entity_get(past->entities, past->series[i].entity);
+	const struct series *pulses = NULL;
+	size_t n = 0;
+	if (past)
+		pulses = window_of_metric(past, M_AGENT_CANARY, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct entity *whose = entity_get(past->entities, pulses[i].entity);
 		if (!agent || (whose && str_eq(whose->port, agent)))
-			return &past->series[i];
+			return &pulses[i];
 		if (whose && str_eq(whose->port, ENTITY_AGENT_PORT))
-			found = &past->series[i];
+			found = &pulses[i];
 	}
 	return found;
 }
@@ -180,15 +183,18 @@ static int64_t telemetry_watched(const struct pulse_gaps *gaps, int64_t from_ns,
 	return watched_ns;
 }
 
-static void telemetry_add_series(
-	struct sighting *sighting, const struct series *series, const struct window *window)
+/* @lanes series are like this one, which is the first of them. */
+static void telemetry_add_series(struct sighting *sighting, const struct series *series,
+	size_t lanes, const struct window *window)
 {
 	const bool counter = metric_info(series->metric)->kind == METRIC_COUNTER;
 	/* the series of one poll share their instants and flags: the same answer as before */
 	if (series->t_ns == sighting->same.t_ns && series->n == sighting->same.n &&
 		series->flags == sighting->same.flags) {
-		sighting->counters += counter;
-		sighting->stale += counter && sighting->same.stale;
+		if (counter)
+			sighting->counters += lanes;
+		if (counter && sighting->same.stale)
+			sighting->stale += lanes;
 		if (counter && sighting->same.stale)
 			sighting->stale_metric = series->metric;
 		return;
@@ -203,9 +209,11 @@ static void telemetry_add_series(
 		return;
 	if (series->t_ns[end - 1] > sighting->newest_ns)
 		sighting->newest_ns = series->t_ns[end - 1];
-	if (n > sighting->n_densest) {
+	if (n > sighting->n_densest ||
+		(n > 0 && n == sighting->n_densest &&
+			series_order(series, &sighting->densest) < 0)) {
 		sighting->n_densest = n;
-		sighting->densest = series;
+		sighting->densest = *series;
 	}
 	for (uint32_t i = end; !series->flat && i-- > 0 && series->t_ns[i] > window->from_ns;)
 		sighting->restarted = sighting->restarted || (series->flags[i] & SF_RESTART);
@@ -216,9 +224,9 @@ static void telemetry_add_series(
 		telemetry_watched(sighting->gaps, series->t_ns[end - 1], window->to_ns) >= PART_NS;
 	if (!counter)
 		return;
-	sighting->counters++;
+	sighting->counters += lanes;
 	if (sighting->same.stale) {
-		sighting->stale++;
+		sighting->stale += lanes;
 		sighting->stale_metric = series->metric;
 	}
 }
@@ -239,7 +247,50 @@ static const struct pulse_gaps *telemetry_pulse_of(
 	return &pulses->v[pulses->n++];
 }
 
+/* The lanes of a column that are in step are alike. */
+static void telemetry_add_part(struct sighting *sighting, const struct window_column *column,
+	bool came, const struct window *window)
+{
+	struct series first = column->part[came];
+	size_t lanes = 0;
+	if (first.n == 0)
+		return;
+	first.metric = column->column->metric;
+	first.entity = UINT32_MAX;
+	for (uint32_t lane = 0; lane < column->lanes; lane++) {
+		if (!column_bit(column->column->in_step, lane) ||
+			column_bit(column->column->came, lane) != came)
+			continue;
+		lanes++;
+		if (column->entity[lane] < first.entity)
+			first.entity = column->entity[lane];
+	}
+	if (lanes > 0)
+		telemetry_add_series(sighting, &first, lanes, window);
+}
+
+/* The same as of its series one by one, from the columns of a live window. */
+static void telemetry_add_device(const struct analyzer_in *in, struct sighting *sighting)
+{
+	const struct window_columns *columns = in->window->columns;
+	const uint32_t id =
+		entities_find(in->window->entities, sighting->d->device->name, NULL, PRIO_NONE);
+	const struct window_column *v;
+	struct lane_values values = {.a = in->arena};
+	struct series series;
+	const size_t n = window_device_columns(columns, id, &v);
+	for (size_t i = 0; i < n; i++) {
+		telemetry_add_part(sighting, &v[i], false, in->window);
+		telemetry_add_part(sighting, &v[i], true, in->window);
+		for (uint32_t lane = 0; v[i].column->n_odd > 0 && lane < v[i].lanes; lane++)
+			if (v[i].column->odd[lane] &&
+				window_lane(columns, &v[i], lane, &values, &series))
+				telemetry_add_series(sighting, &series, 1, in->window);
+	}
+}
+
 #define PAUSE_EACH 256 /* series */
+#define PAUSE_DEVICES 8
 
 static void telemetry_collect(const struct analyzer_in *in, const struct observed *observed,
 	struct pulses *pulses, struct sighting *sighting)
@@ -249,14 +300,21 @@ static void telemetry_collect(const struct analyzer_in *in, const struct observe
 			.gaps = telemetry_pulse_of(in, pulses, observed->devices[i].device->agent),
 			.newest_ns = INT64_MIN,
 			.restarted = observed->devices[i].restarted};
+	if (in->window->columns) {
+		for (size_t i = 0; i < observed->n_devices; i++) {
+			if (i % PAUSE_DEVICES == 0)
+				analyzer_pause(in);
+			telemetry_add_device(in, &sighting[i]);
+		}
+		return;
+	}
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
 		if (i % PAUSE_EACH == 0)
 			analyzer_pause(in);
-		window_fetch(in->window, i);
 		if (s->entity <= observed->n_entities && observed->device_of[s->entity])
 			telemetry_add_series(
-				&sighting[observed->device_of[s->entity] - 1], s, in->window);
+				&sighting[observed->device_of[s->entity] - 1], s, 1, in->window);
 	}
 }
 
@@ -270,9 +328,9 @@ static bool telemetry_was_away(const struct pulse_gaps *gaps, int64_t from_ns, i
 static int64_t telemetry_rhythm(struct sighting *sighting, const struct analyzer_in *in)
 {
 	const struct pulse_gaps *gaps = sighting->gaps;
-	if (!sighting->densest)
+	if (sighting->n_densest == 0)
 		return 0;
-	const struct series *s = sighting->densest;
+	const struct series *s = &sighting->densest;
 	const uint32_t from = series_after(s, in->window->from_ns),
 		       end = series_after(s, in->window->to_ns);
 	uint32_t first = 1;

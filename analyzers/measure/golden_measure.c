@@ -218,10 +218,11 @@ static struct golden_tally golden_tally_of(
 {
 	const struct window *window = world->in->window;
 	struct golden_tally tally = {.quality = QUALITY_EXACT};
-	for (size_t m = 0; m < sum->n_metrics; m++)
-		for (size_t i = window_metric(window, sum->metrics[m]);
-			i < window->n_series && window->series[i].metric == sum->metrics[m]; i++) {
-			const struct series *series = &window->series[i];
+	for (size_t m = 0; m < sum->n_metrics; m++) {
+		size_t n;
+		const struct series *of = window_of_metric(window, sum->metrics[m], &n);
+		for (size_t i = 0; i < n; i++) {
+			const struct series *series = &of[i];
 			const struct entity *entity = entity_get(window->entities, series->entity);
 			if (!entity ||
 				(sum->lossless_only &&
@@ -229,6 +230,7 @@ static struct golden_tally golden_tally_of(
 				continue;
 			golden_tally_series(world, series, &tally);
 		}
+	}
 	return tally;
 }
 
@@ -290,14 +292,13 @@ bool golden_wants_back(const struct window *window)
 {
 	if (window->to_ns - window->from_ns < GOLDEN_BACK_NS / 2)
 		return true;
-	for (size_t m = 0; m < golden_n_metrics; m++)
-		for (size_t i = window_metric(window, golden_metrics[m]);
-			i < window->n_series && window->series[i].metric == golden_metrics[m];
-			i++) {
-			const struct series *series = &window->series[i];
-			if (series->n && series->t_ns[series->n - 1] <= window->from_ns)
+	for (size_t m = 0; m < golden_n_metrics; m++) {
+		size_t n;
+		const struct series *series = window_of_metric(window, golden_metrics[m], &n);
+		for (size_t i = 0; i < n; i++)
+			if (series[i].n && series[i].t_ns[series[i].n - 1] <= window->from_ns)
 				return true;
-		}
+	}
 	return false;
 }
 

@@ -89,9 +89,10 @@ static void nic_put(
 static void nic_gather(struct nic_maker *maker, const struct nic_row *row, bool of_priority)
 {
 	const struct window *window = maker->in->window;
-	for (size_t i = window_metric(window, row->metric);
-		i < window->n_series && window->series[i].metric == row->metric; i++) {
-		const struct series *s = &window->series[i];
+	size_t n;
+	const struct series *series = window_of_metric(window, row->metric, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct series *s = &series[i];
 		const struct entity *e = entity_get(window->entities, s->entity);
 		if (!e || !s->n)
 			continue;

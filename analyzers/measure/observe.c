@@ -16,6 +16,7 @@
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
+#include "db/series/window_columns.h"
 
 /* ---- port_rate ------------------------------------------------------------- */
 
@@ -375,10 +376,11 @@ static bool observe_is_port(const struct entity *entity)
 }
 
 /* A port that the fabric does not name. */
-static void observe_stranger(
-	struct observe_maker *maker, const struct entity *entity, uint32_t device)
+static void observe_stranger(struct observe_maker *maker, const struct entity *entity)
 {
 	struct observed *o = maker->observed;
+	const uint32_t device = maker->device_of[entity->parent] - 1;
+	maker->device_of[entity->id] = device + 1;
 	if (o->n_ports >= maker->cap_ports)
 		return;
 	struct fabric_port *port = arena_new_of(maker->a, struct fabric_port);
@@ -393,38 +395,52 @@ static void observe_stranger(
 	maker->port_of[entity->id] = (uint32_t)++o->n_ports;
 }
 
-/* Which device and port each entity of the window belongs to: those of @lanes (priorities of
- * ports), or the others, to which lanes belong. */
-static void observe_some_entities(struct observe_maker *maker, bool lanes)
+/* A priority of a port: it waits until all ports are known. */
+struct observe_lane {
+	uint32_t id, parent;
+	int16_t priority;
+};
+
+static void observe_lane(struct observe_maker *maker, const struct observe_lane *lane)
 {
-	for (uint32_t id = 1; id <= maker->n_entities; id++) {
-		observe_pause(maker, id);
-		if (maker->device_of[id])
-			continue;
-		const struct entity *e = entity_get(maker->window->entities, id);
-		if (!e || e->parent == ENTITY_NONE || !maker->device_of[e->parent])
-			continue;
-		if (lanes != (e->priority != PRIO_NONE && *e->port))
-			continue;
-		maker->device_of[id] = maker->device_of[e->parent];
-		maker->priority_of[id] = -1;
-		if (e->priority >= 0 && e->priority < OBSERVED_PRIORITIES)
-			maker->priority_of[id] = (int8_t)e->priority;
-		if (e->priority == PRIO_NONE && observe_is_port(e)) {
-			observe_stranger(maker, e, maker->device_of[id] - 1);
-			continue;
-		}
-		const uint32_t port = maker->port_of[e->parent];
-		maker->port_of[id] = port;
-		if (port && maker->priority_of[id] >= 0)
-			maker->observed->ports[port - 1].prio_entity[maker->priority_of[id]] = id;
-	}
+	const uint32_t id = lane->id, device = maker->device_of[lane->parent];
+	const uint32_t port = maker->port_of[lane->parent];
+	if (!device)
+		return;
+	maker->device_of[id] = device;
+	maker->port_of[id] = port;
+	if (lane->priority < 0 || lane->priority >= OBSERVED_PRIORITIES)
+		return;
+	maker->priority_of[id] = (int8_t)lane->priority;
+	if (port)
+		maker->observed->ports[port - 1].prio_entity[lane->priority] = id;
 }
 
+/* Which device and port each entity of the window belongs to. */
 static void observe_entities(struct observe_maker *maker)
 {
-	observe_some_entities(maker, false);
-	observe_some_entities(maker, true);
+	enum { AHEAD = 16 };
+	const struct entities *entities = maker->window->entities;
+	struct observe_lane *lanes = rw_calloc(maker->n_entities + 1, sizeof(*lanes));
+	size_t n = 0;
+	for (uint32_t id = 1; id <= maker->n_entities; id++) {
+		observe_pause(maker, id);
+		__builtin_prefetch(entity_get(entities, id + AHEAD));
+		const struct entity *e = entity_get(entities, id);
+		if (maker->device_of[id] || !e || e->parent == ENTITY_NONE)
+			continue;
+		const struct observe_lane lane = {id, e->parent, e->priority};
+		if (e->priority != PRIO_NONE && *e->port)
+			lanes[n++] = lane;
+		else if (maker->device_of[e->parent] && e->priority == PRIO_NONE &&
+			observe_is_port(e))
+			observe_stranger(maker, e);
+		else
+			observe_lane(maker, &lane);
+	}
+	for (size_t i = 0; i < n; i++)
+		observe_lane(maker, &lanes[i]);
+	free(lanes);
 }
 
 static struct port_seen *observe_port_at(const struct observe_maker *maker, uint32_t entity)
@@ -467,8 +483,6 @@ static void observe_prios(struct observe_maker *maker)
 		observe_pause(maker, i);
 		if (!row)
 			continue;
-		if (row->opens)
-			window_fetch(maker->window, i);
 		if (s->entity > maker->n_entities)
 			continue;
 		const int priority = maker->priority_of[s->entity];
@@ -528,7 +542,6 @@ static void observe_fill(struct observe_maker *maker)
 	for (size_t i = 0; i < maker->window->n_series; i++) {
 		const struct series *s = &maker->window->series[i];
 		observe_pause(maker, i);
-		window_fetch(maker->window, i);
 		if (s->entity > maker->n_entities || !maker->device_of[s->entity] || !s->n)
 			continue;
 		struct device_seen *device =
@@ -560,9 +573,10 @@ static void observe_rates(struct observe_maker *maker)
 	};
 	const struct window *window = maker->window;
 	for (size_t k = 0; k < rw_countof(columns); k++) {
-		size_t i = window_metric(window, columns[k].metric);
-		for (; i < window->n_series && window->series[i].metric == columns[k].metric; i++) {
-			const struct series *s = &window->series[i];
+		size_t n;
+		const struct series *series = window_of_metric(window, columns[k].metric, &n);
+		for (size_t i = 0; i < n; i++) {
+			const struct series *s = &series[i];
 			if (s->entity > maker->n_entities || !maker->port_of[s->entity])
 				continue;
 			struct rate_series *of = &maker->rates[maker->port_of[s->entity] - 1];
@@ -577,6 +591,224 @@ static void observe_rates(struct observe_maker *maker)
 				       maker->in->interval_ns, &p->out) == 0;
 		p->in_known = port_rate_of(window, p->port, of->in, of->speed, of->up,
 				      maker->in->interval_ns, &p->in) == 0;
+	}
+}
+
+/* ---- the same from columns -------------------------------------------------- */
+
+/*
+ * A live window has its series as columns as well. They are gone through device by device, so that
+ * what is filled stays in the processor's cache; and of lanes that stand still, nearly all, no
+ * sample is looked at. Each series is measured by the same functions as above.
+ */
+enum { RATE_METRICS = 4, DEVICE_LANES = 32 };
+
+struct column_maker {
+	struct observe_maker *maker;
+	const struct window_columns *columns;
+	struct lane_values values[RATE_METRICS];
+	uint32_t device; /* whose .rates are */
+	const struct window_column *rates[RATE_METRICS];
+	unsigned open; /* bits: priorities that some port of the device has observed */
+};
+
+static const uint16_t rate_metrics[RATE_METRICS] = {
+	M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_SPEED_BPS, M_PORT_OPER_UP};
+
+static void port_columns(struct column_maker *of, uint32_t device)
+{
+	if (of->device == device)
+		return;
+	of->device = device;
+	for (size_t k = 0; k < RATE_METRICS; k++)
+		of->rates[k] = window_device_column(of->columns, device, rate_metrics[k]);
+}
+
+static void columns_rates(struct column_maker *of)
+{
+	const struct observe_maker *maker = of->maker;
+	for (size_t i = 0; i < maker->observed->n_ports; i++) {
+		struct port_seen *p = &maker->observed->ports[i];
+		const struct series *s[RATE_METRICS] = {NULL};
+		struct series room[RATE_METRICS];
+		uint32_t device, lane;
+		observe_pause(maker, i);
+		if (window_home(of->columns, p->entity, &device, &lane)) {
+			port_columns(of, device);
+			for (size_t k = 0; k < RATE_METRICS; k++)
+				if (of->rates[k] &&
+					window_lane(of->columns, of->rates[k], lane, &of->values[k],
+						&room[k]))
+					s[k] = &room[k];
+		}
+		p->out_known = port_rate_of(maker->window, p->port, s[1], s[2], s[3],
+				       maker->in->interval_ns, &p->out) == 0;
+		p->in_known = port_rate_of(maker->window, p->port, s[0], s[2], s[3],
+				      maker->in->interval_ns, &p->in) == 0;
+	}
+}
+
+/* Can a lane of the column open a priority that is not of the lossless class? A counter only if it
+ * moved. */
+static bool lane_may_open(
+	const struct window_column *column, uint32_t lane, const struct observe_row *row)
+{
+	if (!row->opens)
+		return false;
+	return row->kind != KIND_COUNTER || !column_bit(column->column->in_step, lane) ||
+		column_values(column->column, lane);
+}
+
+static void column_prios(struct column_maker *of, const struct window_column *column)
+{
+	struct observe_maker *maker = of->maker;
+	const struct observe_row *row = maker->rows[column->column->metric];
+	const int slot = column->column->slot;
+	struct series s;
+	if (!row || slot == 0)
+		return;
+	const bool lossless = maker->in->fabric->lossless_mask >> (slot - 1) & 1;
+	const bool moved = column->column->n_rows + column->column->n_odd > 0;
+	if (!lossless && (!row->opens || (row->kind == KIND_COUNTER && !moved)))
+		return;
+	for (uint32_t lane = 0; lane < column->lanes; lane++) {
+		const uint32_t entity = column->entity[lane];
+		if (!lossless && !lane_may_open(column, lane, row))
+			continue;
+		struct port_seen *port = observe_port_at(maker, entity);
+		const int priority = maker->priority_of[entity];
+		if (!port || priority < 0)
+			continue;
+		if (port->prios[priority])
+			continue;
+		if (window_lane(of->columns, column, lane, &of->values[0], &s) &&
+			(lossless || observe_opens(&s, maker->window, row)))
+			observe_add_prio(maker, port, priority);
+		if (port->prios[priority])
+			of->open |= 1u << priority;
+	}
+}
+
+/* Lanes in step whose part of the window is the same: are they inside the window, and when last? */
+static void column_seen(struct device_seen *device, const struct window_column *column,
+	unsigned came, const struct window *window)
+{
+	const struct series *part = &column->part[came];
+	const struct column *of = column->column;
+	const uint32_t lanes = came ? of->n_came : of->n_in_step - of->n_came;
+	if (part->n == 0 || lanes == 0)
+		return;
+	const size_t before = device->n_series;
+	observe_newest(device, part, window);
+	if (device->n_series > before)
+		device->n_series = before + lanes;
+}
+
+/* The growth of lanes that stand still does not depend on their value, only whether they live. */
+struct still_amount {
+	struct amount of[2];
+	bool known[2];
+};
+
+static struct amount still_amount(struct column_maker *of, const struct window_column *column,
+	uint32_t lane, struct still_amount *still)
+{
+	const bool came = column_bit(column->column->came, lane);
+	if (!still->known[came]) {
+		struct series s;
+		window_lane(of->columns, column, lane, &of->values[0], &s);
+		still->of[came] = amount_of(&s, of->maker->window, 0);
+		still->known[came] = true;
+	}
+	struct amount amount = still->of[came];
+	amount.alive = column->column->now[lane] != 0;
+	return amount;
+}
+
+/* One lane into the field of its row: @base is of the struct that the field is in. */
+static void put_lane(struct column_maker *of, const struct window_column *column, uint32_t lane,
+	char *base, const struct observe_row *row, uint64_t speed_bps, struct still_amount *still)
+{
+	struct series s;
+	if (row->kind == KIND_COUNTER && window_still(column, lane))
+		*(struct amount *)(base + row->offset) = still_amount(of, column, lane, still);
+	else if (window_lane(of->columns, column, lane, &of->values[0], &s))
+		observe_put(base, row, &s, of->maker->window, speed_bps);
+}
+
+/* What the queue of a priority sent counts for its class, also where the priority is not observed.
+ */
+static void put_class(struct column_maker *of, const struct window_column *column, uint32_t lane,
+	struct port_seen *port, int priority, struct still_amount *still)
+{
+	const double bound = bound_rate(BOUND_OCTETS, observe_speed_of(port));
+	struct amount octets;
+	struct series s;
+	if (window_still(column, lane))
+		octets = still_amount(of, column, lane, still);
+	else if (!window_lane(of->columns, column, lane, &of->values[0], &s))
+		return;
+	else if (port->prios[priority])
+		octets = port->prios[priority]->out_octets;
+	else
+		octets = amount_of(&s, of->maker->window, bound);
+	port->class_octets[priority] = octets.known ? octets.value : NAN;
+}
+
+static void column_fill(
+	struct column_maker *of, struct device_seen *device, const struct window_column *column)
+{
+	struct observe_maker *maker = of->maker;
+	const struct column *lanes = column->column;
+	const struct observe_row *row = maker->rows[lanes->metric];
+	const bool classes = lanes->metric == M_QUEUE_OUT_OCTETS;
+	struct still_amount still = {0};
+	struct series s;
+	column_seen(device, column, 0, maker->window);
+	column_seen(device, column, 1, maker->window);
+	for (uint32_t lane = 0; lanes->n_odd > 0 && lane < column->lanes; lane++)
+		if (lanes->odd[lane] && window_lane(of->columns, column, lane, &of->values[0], &s))
+			observe_newest(device, &s, maker->window);
+	if (!row || (lanes->slot > 0 && !classes && !(of->open >> (lanes->slot - 1) & 1)))
+		return;
+	for (uint32_t lane = 0; lane < column->lanes; lane++) {
+		const uint32_t entity = column->entity[lane];
+		struct port_seen *port = observe_port_at(maker, entity);
+		const int priority = maker->priority_of[entity];
+		if (!port) {
+			if (metric_info(lanes->metric)->scope == SCOPE_DEVICE)
+				put_lane(of, column, lane, (char *)device, row, 0, &still);
+			continue;
+		}
+		const uint64_t speed_bps = observe_speed_of(port);
+		if (priority < 0)
+			put_lane(of, column, lane, (char *)port, row, speed_bps, &still);
+		else if (port->prios[priority])
+			put_lane(of, column, lane, (char *)port->prios[priority], row, speed_bps,
+				&still);
+		if (priority >= 0 && classes)
+			put_class(of, column, lane, port, priority, &still);
+	}
+}
+
+static void observe_columns(struct observe_maker *maker)
+{
+	struct column_maker of = {.maker = maker, .columns = maker->window->columns};
+	for (size_t k = 0; k < rw_countof(of.values); k++)
+		of.values[k].a = maker->a;
+	columns_rates(&of);
+	for (size_t i = 0; i < maker->observed->n_devices; i++) {
+		struct device_seen *device = &maker->observed->devices[i];
+		const uint32_t id = entities_find(
+			maker->window->entities, device->device->name, NULL, PRIO_NONE);
+		const struct window_column *v;
+		const size_t n = window_device_columns(of.columns, id, &v);
+		observe_pause(maker, i * DEVICE_LANES);
+		of.open = 0;
+		for (size_t k = 0; k < n; k++)
+			column_prios(&of, &v[k]);
+		for (size_t k = 0; k < n; k++)
+			column_fill(&of, device, &v[k]);
 	}
 }
 
@@ -726,7 +958,6 @@ static const struct observed *observe_make(const struct analyzer_in *in, struct 
 	m.priority_of = arena_array(a, int8_t, n + 1);
 	memset(m.priority_of, -1, n + 1);
 	m.cap_ports = observe_count_ports(in, n);
-	m.rates = arena_array(a, struct rate_series, m.cap_ports + 1);
 	m.observed = arena_new_of(a, struct observed);
 	*m.observed = (struct observed){
 		.from_ns = in->window->from_ns,
@@ -743,9 +974,14 @@ static const struct observed *observe_make(const struct analyzer_in *in, struct 
 	};
 	observe_fabric(&m);
 	observe_entities(&m);
-	observe_rates(&m);
-	observe_prios(&m);
-	observe_fill(&m);
+	if (in->window->columns) {
+		observe_columns(&m);
+	} else {
+		m.rates = arena_array(a, struct rate_series, m.cap_ports + 1);
+		observe_rates(&m);
+		observe_prios(&m);
+		observe_fill(&m);
+	}
 	observe_finish(&m);
 	return m.observed;
 }

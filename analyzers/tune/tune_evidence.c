@@ -597,11 +597,10 @@ static void count_device(struct device_fold *fold, const struct device_seen *dev
 /* Pools of a device are ports of their own among the entities; the fullest counts. */
 static void add_pools(struct tune_fold *fold, const struct observed *observed)
 {
-	for (size_t i = window_metric(observed->window, M_POOL_WATERMARK);
-		i < observed->window->n_series &&
-		observed->window->series[i].metric == M_POOL_WATERMARK;
-		i++) {
-		const uint32_t entity = observed->window->series[i].entity;
+	size_t n;
+	const struct series *pools = window_of_metric(observed->window, M_POOL_WATERMARK, &n);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t entity = pools[i].entity;
 		struct device_fold *d = NULL;
 		if (entity <= observed->n_entities && observed->device_of[entity])
 			d = &fold->devices[observed->device_of[entity] - 1];

@@ -18,6 +18,8 @@ uint32_t series_after(const struct series *series, int64_t time_ns)
 {
 	uint32_t lo = 0, hi = series->n;
 
+	if (hi == 0 || series->t_ns[hi - 1] <= time_ns)
+		return hi;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 		if (series->t_ns[mid] > time_ns)
@@ -31,36 +33,6 @@ uint32_t series_after(const struct series *series, int64_t time_ns)
 static bool series_usable(const struct series *series, uint32_t i)
 {
 	return !(series->flags[i] & (SF_LATE | SF_SUSPECT));
-}
-
-size_t window_metric(const struct window *window, unsigned metric)
-{
-	size_t lo = 0, hi = window->n_series;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (window->series[mid].metric < metric)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric)
-{
-	size_t lo = 0, hi = window->n_series;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct series *s = &window->series[mid];
-		if (s->metric == metric && s->entity == entity)
-			return s;
-		if (s->metric < metric || (s->metric == metric && s->entity < entity))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
 }
 
 /* ---- increase of a counter ----------------------------------------------- */
@@ -115,18 +87,17 @@ static int64_t gate_time(const struct increase_walk *walk, uint32_t i)
  * Nearly every run of a healthy fabric: no flag, never backwards, no interval above the gate even
  * over its own time. The rules below then come to last minus anchor; anything else is for them.
  */
-static bool plain_increase(const struct increase_walk *walk, struct increase *ret)
+static bool plain_increase(const struct series *series, uint32_t begin, uint32_t end,
+	double max_rate_per_s, struct increase *ret)
 {
-	const struct series *series = walk->series;
-	const double max_rate_per_s = walk->max_rate_per_s;
-	uint32_t first = walk->begin;
+	uint32_t first = begin;
 
 	if (first > 0)
 		first--; /* the anchor */
-	if (walk->begin == walk->end || (!series->flat && series->flags[first]))
+	if (begin == end || (!series->flat && series->flags[first]))
 		return false;
 	struct increase r = {.quality = QUALITY_EXACT};
-	for (uint32_t i = first + 1; i < walk->end && !series->flat; i++) {
+	for (uint32_t i = first + 1; i < end && !series->flat; i++) {
 		const int64_t ns = series->t_ns[i] - series->t_ns[i - 1];
 		if (series->flags[i] || series->value[i] < series->value[i - 1] || ns <= 0)
 			return false;
@@ -135,7 +106,7 @@ static bool plain_increase(const struct increase_walk *walk, struct increase *re
 			return false;
 		r.changes += delta != 0;
 	}
-	const uint32_t last = walk->end - 1;
+	const uint32_t last = end - 1;
 	if (last == first)
 		return false;
 	r.intervals = last - first;
@@ -305,13 +276,14 @@ int series_increase(const struct series *series, int64_t from_ns, int64_t to_ns,
 	*ret = (struct increase){.quality = QUALITY_UNKNOWN};
 	if (!series || series->n == 0)
 		return -ENODATA;
+	const uint32_t begin = series_after(series, from_ns), end = series_after(series, to_ns);
+	if (plain_increase(series, begin, end, max_rate_per_s, ret))
+		return 0;
 	struct increase_walk walk = {.series = series,
-		.begin = series_after(series, from_ns),
-		.end = series_after(series, to_ns),
+		.begin = begin,
+		.end = end,
 		.max_rate_per_s = max_rate_per_s,
 		.first_move = true};
-	if (plain_increase(&walk, ret))
-		return 0;
 	series_find_anchor(&walk);
 	for (uint32_t i = walk.begin; i < walk.end; i++)
 		take_sample(&walk, i);

@@ -31,11 +31,14 @@ struct series { /* strictly increasing t_ns */
 	const uint32_t *window_ms;
 };
 
+struct window_columns;
+
 struct window {
 	/* samples in (from, to], and per series the last one at or before from (the anchor) */
 	int64_t from_ns, to_ns;
 	const struct entities *entities;
-	const struct series *series; /* sorted by (metric, entity) */
+	/* sorted by (metric, entity); none in a live window: window_of_metric() */
+	const struct series *series;
 	size_t n_series;
 	/* intervals that ended within the window; sorted by (entity, from, total first, octets
 	 * desc)
@@ -46,6 +49,8 @@ struct window {
 	 * flow */
 	const struct flow_sample *flow_hosts;
 	size_t n_flow_hosts;
+	/* the series as they lie in memory (window_columns.h); NULL: they come from elsewhere */
+	const struct window_columns *columns;
 };
 
 /* window_give_flows - the rows of a window, flows and hosts in one array, which is sorted here and
@@ -55,18 +60,9 @@ void window_give_flows(struct window *window, struct flow_sample *flows, size_t 
 /* NULL = no samples at all */
 const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric);
 
-/* window_metric - position of the first series of @metric, or where it would be. Series of one
- * metric follow one another. */
-size_t window_metric(const struct window *window, unsigned metric);
-/* window_fetch - a hint while one goes through all series in their order and is at @i: the
- * processor fetches samples further on meanwhile. */
-static inline void window_fetch(const struct window *window, size_t i)
-{
-	if (i + 12 < window->n_series) {
-		__builtin_prefetch(window->series[i + 12].t_ns);
-		__builtin_prefetch(window->series[i + 12].value);
-	}
-}
+/* window_of_metric - the series of @metric, by entity; @ret_n 0: there are none. Those of a live
+ * window are made when they are first asked for. */
+const struct series *window_of_metric(const struct window *window, unsigned metric, size_t *ret_n);
 
 /* series_after - first position whose time is after @t_ns; .n when there is none. */
 uint32_t series_after(const struct series *series, int64_t t_ns);

@@ -23,6 +23,7 @@
 #include "db/model/metric.h"
 #include "db/series/series.h"
 #include "db/series/series_column.h"
+#include "db/series/window_columns.h"
 
 #define NONE UINT32_MAX
 
@@ -546,35 +547,29 @@ int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns)
 /* A window that is made. Series of equal values have no values of their own: a few such rows are
  * made in the arena of the window, and series of the same value share one. */
 struct memory_cut {
+	struct window_columns columns; /* first: it is what a lent window has of this */
 	struct series_memory *memory;
 	struct arena *a;
-	const struct window_spec *spec;
-	int64_t from_ns, to_ns;
-	const uint64_t *zeros;
+	struct window_spec only; /* its entities; n_entities 0: all */
 	uint32_t n_zeros;
-	struct series *v;
-	size_t n;
+	const struct window_column **by_metric; /* the columns by metric, device and slot */
+	struct cut_metric {
+		size_t first, n; /* of .by_metric */
+		struct series *v; /* made when they are asked for */
+		size_t n_series;
+		bool made;
+	} metrics[METRIC_COUNT];
 	struct same_column {
 		uint64_t *v;
 		uint32_t n;
 	} same[SAME_COLUMNS];
 };
 
-/* One column of it. */
-struct cut_column {
-	const struct column *column;
-	/* of lanes that did not come at the newest instant, that did: all but entity and value;
-	 * .n 0: the window has none of them */
-	struct series part[2];
-	uint32_t begin[2];
-	const uint32_t *entity; /* by lane */
-};
-
 static const uint64_t *cut_same(struct memory_cut *cut, uint64_t value, uint32_t n)
 {
 	struct same_column *same = &cut->same[hash_u64(value) % SAME_COLUMNS];
 	if (value == 0 && n <= cut->n_zeros)
-		return cut->zeros;
+		return cut->columns.zeros;
 	if (same->n >= n && same->v[0] == value)
 		return same->v;
 	same->v = arena_array(cut->a, uint64_t, n);
@@ -584,75 +579,91 @@ static const uint64_t *cut_same(struct memory_cut *cut, uint64_t value, uint32_t
 	return same->v;
 }
 
-/* The part of an odd lane that the window has. */
-static bool cut_odd(
-	struct memory_cut *cut, const struct column *column, uint32_t lane, struct series *ret)
+/* The part of an odd lane that the window has; .value NULL: all values are @ret_same. */
+static bool cut_odd(const struct window_columns *columns, const struct column *column,
+	uint32_t lane, struct series *ret, uint64_t *ret_same)
 {
-	const struct track_run run = column_run(cut->memory->pool, column, lane);
-	uint32_t begin = run_after(&run, cut->from_ns), end = run.n;
+	const struct track_run run = column_run(columns->memory->pool, column, lane);
+	uint32_t begin = run_after(&run, columns->from_ns), end = run.n;
 
 	if (begin > 0)
 		begin--; /* the anchor */
-	if (end > 0 && run.t_ns[end - 1] > cut->to_ns)
-		end = run_after(&run, cut->to_ns);
+	if (end > 0 && run.t_ns[end - 1] > columns->to_ns)
+		end = run_after(&run, columns->to_ns);
 	if (begin >= end)
 		return false;
-	ret->flat = run.flat;
-	ret->n = end - begin;
-	ret->t_ns = run.t_ns + begin;
+	*ret = (struct series){.flat = run.flat,
+		.n = end - begin,
+		.t_ns = run.t_ns + begin,
+		.window_ms = run.window_ms + begin,
+		.flags = run.flags + begin};
+	*ret_same = run.same;
 	if (run.value)
 		ret->value = run.value + begin;
-	else
-		ret->value = cut_same(cut, run.same, ret->n);
-	ret->window_ms = run.window_ms + begin;
-	ret->flags = run.flags + begin;
 	return true;
 }
 
 /* The part of a lane in step that the window has. */
 static bool cut_step(
-	struct memory_cut *cut, const struct cut_column *of, uint32_t lane, struct series *ret)
+	const struct window_column *of, uint32_t lane, struct series *ret, uint64_t *ret_same)
 {
 	const struct column *column = of->column;
 	const bool came = column_bit(column->came, lane);
-	const struct series *part = &of->part[came];
 	const uint64_t *values = column_values(column, lane);
-	if (part->n == 0)
+	if (of->part[came].n == 0)
 		return false;
-	*ret = *part;
-	if (values) {
-		ret->flat = false;
-		ret->value = values + of->begin[came];
-	} else if (column->now[lane] == 0) {
-		ret->value = cut->zeros;
-	} else {
-		ret->value = cut_same(cut, column->now[lane], ret->n);
-	}
+	*ret = of->part[came];
+	*ret_same = column->now[lane];
+	if (!values)
+		return true;
+	ret->flat = false;
+	ret->value = values + of->begin[came];
 	return true;
 }
 
-static void cut_lane(
-	struct memory_cut *cut, const struct cut_column *of, uint32_t entity, uint32_t lane)
+static inline bool cut_part(const struct window_columns *columns, const struct window_column *of,
+	uint32_t lane, struct series *ret, uint64_t *ret_same)
 {
 	const struct column *column = of->column;
-	struct series *series = &cut->v[cut->n];
-	if (cut->spec->n_entities && !window_wants_entity(cut->spec, entity))
-		return;
-	if (column_bit(column->in_step, lane))
-		cut->n += cut_step(cut, of, lane, series);
-	else if (column->odd && column->odd[lane])
-		cut->n += cut_odd(cut, column, lane, series);
-	else
-		return;
-	series->entity = entity;
-	series->metric = column->metric;
+	if (column_bit(column->in_step, lane)) {
+		if (!cut_step(of, lane, ret, ret_same))
+			return false;
+	} else if (!column->odd || column->odd[lane] == 0 ||
+		!cut_odd(columns, column, lane, ret, ret_same)) {
+		return false;
+	}
+	ret->entity = of->entity[lane];
+	ret->metric = column->metric;
+	return true;
 }
 
-static void cut_column(struct memory_cut *cut, const struct column *column, struct cut_column *ret)
+static void cut_lane(struct memory_cut *cut, struct cut_metric *of,
+	const struct window_column *column, uint32_t lane)
 {
-	*ret = (struct cut_column){.column = column};
+	struct series *series = &of->v[of->n_series];
+	uint64_t same;
+	if (cut->only.n_entities && !window_wants_entity(&cut->only, column->entity[lane]))
+		return;
+	if (!cut_part(&cut->columns, column, lane, series, &same))
+		return;
+	if (!series->value)
+		series->value = cut_same(cut, same, series->n);
+	of->n_series++;
+}
+
+/* What the window has of @column. */
+static void cut_column(
+	const struct memory_cut *cut, const struct column *column, struct window_column *ret)
+{
+	const struct memory_device *device = &cut->memory->devices[column->device];
+	*ret = (struct window_column){.column = column,
+		.entity = device_entity(device, 0, column->slot),
+		.lanes = column->lanes};
+	if (ret->lanes > device->n_rows)
+		ret->lanes = device->n_rows;
 	for (unsigned came = column->n_came == column->n_in_step; came < 2; came++) {
-		const struct column_cut part = column_cut(column, came, cut->from_ns, cut->to_ns);
+		const struct column_cut part =
+			column_cut(column, came, cut->columns.from_ns, cut->columns.to_ns);
 		if (part.begin >= part.end)
 			continue;
 		ret->begin[came] = part.begin;
@@ -660,72 +671,50 @@ static void cut_column(struct memory_cut *cut, const struct column *column, stru
 			.n = part.end - part.begin,
 			.t_ns = column->t_ns + part.begin,
 			.flags = column->flags + part.begin,
-			.window_ms = (const uint32_t *)(const void *)cut->zeros};
+			.window_ms = (const uint32_t *)(const void *)cut->columns.zeros};
 	}
 }
 
-/* Columns that the window takes, in its order: by metric, device and slot. */
-struct cut_list {
-	const struct column **v;
-	size_t n;
-};
-
 /* The columns of a metric lie all over memory: what comes next is fetched while this one is cut. */
-static void cut_fetch(const struct cut_list *list, size_t i)
+static void cut_fetch(const struct window_column *const *columns, size_t i, size_t n)
 {
-	enum { COLUMN = 32, ARRAYS = 16 };
-	if (i + COLUMN < list->n) {
-		__builtin_prefetch(list->v[i + COLUMN]);
-		__builtin_prefetch(&list->v[i + COLUMN]->n_rows);
-	}
-	if (i + ARRAYS >= list->n)
+	enum { AHEAD = 16 };
+	if (i + AHEAD >= n)
 		return;
-	const struct column *column = list->v[i + ARRAYS];
+	const struct column *column = columns[i + AHEAD]->column;
 	__builtin_prefetch(column->now);
 	__builtin_prefetch(column->in_step);
-	__builtin_prefetch(column->t_ns + column->head);
-	__builtin_prefetch(column->flags + column->head);
 	if (!column->row_of)
 		return;
 	__builtin_prefetch(column->row_of);
 	__builtin_prefetch(column->values);
 }
 
-/* The columns of one metric of one device from @at on: row by row, as most ids are given. Returns
- * how many they were. */
-static size_t cut_device(struct memory_cut *cut, const struct cut_list *list, size_t at)
+/* The columns of one device from @at on: row by row, as most ids are given. Returns how many they
+ * were. */
+static size_t cut_device(struct memory_cut *cut, struct cut_metric *of, size_t at)
 {
-	const struct column *first = list->v[at];
-	const struct memory_device *device = &cut->memory->devices[first->device];
-	struct cut_column of[SLOTS];
-	unsigned n = 0;
+	const struct window_column *const *columns = cut->by_metric + of->first;
+	const uint32_t device = columns[at]->column->device;
 	uint32_t lanes = 0;
-	for (; at + n < list->n && n < SLOTS; n++) {
-		const struct column *column = list->v[at + n];
-		if (column->metric != first->metric || column->device != first->device)
-			break;
+	size_t n = 0;
+	for (; at + n < of->n && columns[at + n]->column->device == device; n++) {
 		memory_pause(cut->memory, at + n);
-		cut_fetch(list, at + n);
-		cut_column(cut, column, &of[n]);
-		of[n].entity = device_entity(device, 0, column->slot);
-		if (column->lanes > lanes)
-			lanes = column->lanes;
+		cut_fetch(columns, at + n, of->n);
+		if (columns[at + n]->lanes > lanes)
+			lanes = columns[at + n]->lanes;
 	}
-	if (lanes > device->n_rows)
-		lanes = device->n_rows;
-	for (uint32_t row = 0; row < lanes; row++)
-		for (unsigned k = 0; k < n; k++)
-			if (row < of[k].column->lanes)
-				cut_lane(cut, &of[k], of[k].entity[row], row);
+	for (uint32_t lane = 0; lane < lanes; lane++)
+		for (size_t k = 0; k < n; k++)
+			if (lane < columns[at + k]->lanes)
+				cut_lane(cut, of, columns[at + k], lane);
 	return n;
 }
 
-/* The series [begin, n) are of one metric: they are put in order of their entities. Mostly they
- * are, since ids are given in the order of the first samples; sorted without comparing else. */
-static void cut_order(struct memory_cut *cut, size_t begin)
+/* Series of one metric are put in order of their entities. Mostly they are, since ids are given in
+ * the order of the first samples; sorted without comparing else. */
+static void cut_order(const struct memory_cut *cut, struct series *v, size_t n)
 {
-	struct series *v = &cut->v[begin];
-	const size_t n = cut->n - begin;
 	size_t i = 1;
 	while (i < n && v[i - 1].entity < v[i].entity)
 		i++;
@@ -743,79 +732,161 @@ static void cut_order(struct memory_cut *cut, size_t begin)
 			v[kept++] = mixed[at[id] - 1];
 }
 
-/* The columns of the metrics that the spec asks for; @ret_series: how many series they have. */
-static struct cut_list memory_list(const struct memory_cut *cut, size_t *ret_series)
+/* The columns of the metrics that the spec asks for, by device. */
+static void cut_columns(struct memory_cut *cut, const struct window_spec *spec)
 {
 	const struct series_memory *memory = cut->memory;
-	size_t at[METRIC_COUNT] = {0};
-	struct cut_list list = {0};
-
-	*ret_series = 0;
-	for (uint32_t i = 0; i < memory->n_columns; i++)
-		if (memory->columns[i].device != NONE)
-			at[memory->columns[i].metric]++;
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		const size_t n = window_wants(cut->spec, m) ? at[m] : 0;
-		at[m] = n > 0 ? list.n : SIZE_MAX;
-		list.n += n;
-	}
-	list.v = rw_calloc(list.n + 1, sizeof(*list.v));
+	struct window_columns *columns = &cut->columns;
+	bool want[METRIC_COUNT];
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		want[m] = window_wants(spec, m);
+	struct window_column *v = arena_array(cut->a, struct window_column, memory->n_columns + 1);
+	uint32_t *first = arena_array(cut->a, uint32_t, memory->n_devices + 1);
 	for (uint32_t d = 0; d < memory->n_devices; d++) {
 		const struct memory_device *device = &memory->devices[d];
-		for (uint32_t i = 0; i < device->n_columns; i++) {
-			const struct device_column *of = &device->columns[i];
-			if (at[of->metric] == SIZE_MAX)
-				continue;
-			const struct column *column = &memory->columns[of->column];
-			list.v[at[of->metric]++] = column;
-			*ret_series += column->n_in_step + column->n_odd;
-		}
+		first[d] = (uint32_t)columns->n;
+		memory_pause(memory, d);
+		for (uint32_t i = 0; i < device->n_columns; i++)
+			if (want[device->columns[i].metric])
+				cut_column(cut, &memory->columns[device->columns[i].column],
+					&v[columns->n++]);
 	}
-	return list;
+	first[memory->n_devices] = (uint32_t)columns->n;
+	columns->v = v;
+	columns->first = first;
 }
 
-/* The series that the spec asks for, sorted. */
-static void memory_series(struct memory_cut *cut)
+static void cut_by_metric(struct memory_cut *cut)
 {
-	size_t max, at = 0;
-	const struct cut_list list = memory_list(cut, &max);
-
-	cut->v = arena_array(cut->a, struct series, max + 1);
-	while (at < list.n) {
-		const size_t begin = cut->n;
-		const unsigned metric = list.v[at]->metric;
-		while (at < list.n && list.v[at]->metric == metric)
-			at += cut_device(cut, &list, at);
-		cut_order(cut, begin);
+	const struct window_columns *columns = &cut->columns;
+	size_t at = 0;
+	cut->by_metric = arena_array(cut->a, const struct window_column *, columns->n + 1);
+	for (size_t i = 0; i < columns->n; i++)
+		cut->metrics[columns->v[i].column->metric].n++;
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		cut->metrics[m].first = at;
+		at += cut->metrics[m].n;
+		cut->metrics[m].n = 0;
 	}
-	free(list.v);
+	for (size_t i = 0; i < columns->n; i++) {
+		struct cut_metric *of = &cut->metrics[columns->v[i].column->metric];
+		cut->by_metric[of->first + of->n++] = &columns->v[i];
+	}
 }
 
-int window_lent_from_memory(struct series_memory *memory, struct arena *a,
-	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+/* The series of one metric. */
+static void cut_series(struct memory_cut *cut, struct cut_metric *of)
 {
-	struct memory_cut cut = {
-		.memory = memory, .a = a, .spec = spec, .from_ns = from_ns, .to_ns = to_ns};
-	cut.zeros = column_zeros(memory->pool, &cut.n_zeros);
-	size_t n_flows = 0;
+	size_t max = 0;
+	of->made = true;
+	for (size_t i = 0; i < of->n; i++) {
+		const struct column *column = cut->by_metric[of->first + i]->column;
+		max += column->n_in_step + column->n_odd;
+	}
+	of->v = arena_array(cut->a, struct series, max + 1);
+	for (size_t at = 0; at < of->n;)
+		at += cut_device(cut, of, at);
+	cut_order(cut, of->v, of->n_series);
+}
 
-	memory_series(&cut);
-	*ret = (struct window){.from_ns = from_ns,
-		.to_ns = to_ns,
-		.entities = memory->entities,
-		.series = cut.v,
-		.n_series = cut.n};
-	if (!spec->flows)
+static struct memory_cut *cut_new(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns)
+{
+	struct memory_cut *cut = arena_new_of(a, struct memory_cut);
+	cut->memory = memory;
+	cut->a = a;
+	cut->only =
+		(struct window_spec){.entities = spec->entities, .n_entities = spec->n_entities};
+	cut->columns =
+		(struct window_columns){.memory = memory, .from_ns = from_ns, .to_ns = to_ns};
+	cut->columns.zeros = column_zeros(memory->pool, &cut->n_zeros);
+	cut_columns(cut, spec);
+	cut_by_metric(cut);
+	return cut;
+}
+
+/* ---- a window's columns ------------------------------------------------------- */
+
+const struct series *window_columns_of_metric(
+	const struct window_columns *columns, unsigned metric, size_t *ret_n)
+{
+	struct memory_cut *cut = (struct memory_cut *)columns; /* see cut_new() */
+	*ret_n = 0;
+	if (metric >= METRIC_COUNT)
+		return NULL;
+	if (!cut->metrics[metric].made)
+		cut_series(cut, &cut->metrics[metric]);
+	*ret_n = cut->metrics[metric].n_series;
+	return cut->metrics[metric].v;
+}
+
+bool window_columns_heard(const struct window_columns *columns)
+{
+	struct series series;
+	uint64_t same;
+	for (size_t i = 0; i < columns->n; i++) {
+		const struct window_column *of = &columns->v[i];
+		for (uint32_t lane = 0; lane < of->lanes; lane++)
+			if (cut_part(columns, of, lane, &series, &same) &&
+				series.t_ns[series.n - 1] > columns->from_ns)
+				return true;
+	}
+	return false;
+}
+
+size_t window_device_columns(
+	const struct window_columns *columns, uint32_t device, const struct window_column **ret)
+{
+	const struct series_memory *memory = columns->memory;
+	*ret = NULL;
+	if (device >= memory->n_homes || memory->homes[device].device == 0)
 		return 0;
-	struct flow_sample *flows =
-		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
-	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
-		const struct flow_sample *flow = &memory->flows[i];
-		if (flow->to_ns > from_ns && flow->to_ns <= to_ns)
-			flows[n_flows++] = *flow;
+	const uint32_t at = memory->homes[device].device - 1;
+	*ret = &columns->v[columns->first[at]];
+	return columns->first[at + 1] - columns->first[at];
+}
+
+bool window_home(const struct window_columns *columns, uint32_t entity, uint32_t *ret_device,
+	uint32_t *ret_lane)
+{
+	const struct series_memory *memory = columns->memory;
+	if (entity >= memory->n_homes)
+		return false;
+	const struct memory_home *home = &memory->homes[entity];
+	if (home->device == 0 || home->row == NONE)
+		return false;
+	*ret_device = memory->devices[home->device - 1].name;
+	*ret_lane = home->row;
+	return true;
+}
+
+const struct window_column *window_device_column(
+	const struct window_columns *columns, uint32_t device, unsigned metric)
+{
+	const struct window_column *v;
+	const size_t n = window_device_columns(columns, device, &v);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].column->metric == metric && v[i].column->slot == 0)
+			return &v[i];
+	return NULL;
+}
+
+bool window_lane(const struct window_columns *columns, const struct window_column *of,
+	uint32_t lane, struct lane_values *values, struct series *ret)
+{
+	uint64_t same = 0;
+	if (lane >= of->lanes || !cut_part(columns, of, lane, ret, &same))
+		return false;
+	if (ret->value)
+		return true;
+	if (ret->n > values->cap) {
+		values->cap = 2 * ret->n + 8;
+		values->v = arena_array(values->a, uint64_t, values->cap);
 	}
-	window_give_flows(ret, flows, n_flows);
-	return 0;
+	for (uint32_t i = 0; i < ret->n; i++)
+		values->v[i] = same;
+	ret->value = values->v;
+	return true;
 }
 
 /* The window must not change when samples are added later, so the columns are copied. */
@@ -839,15 +910,55 @@ static void series_copy(struct arena *a, struct series *series)
 	series->flags = flags;
 }
 
+static void memory_flows(const struct series_memory *memory, struct arena *a, struct window *ret)
+{
+	size_t n_flows = 0;
+	struct flow_sample *flows =
+		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
+		const struct flow_sample *flow = &memory->flows[i];
+		if (flow->to_ns > ret->from_ns && flow->to_ns <= ret->to_ns)
+			flows[n_flows++] = *flow;
+	}
+	window_give_flows(ret, flows, n_flows);
+}
+
+int window_lent_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+{
+	*ret = (struct window){.from_ns = from_ns,
+		.to_ns = to_ns,
+		.entities = memory->entities,
+		.columns = &cut_new(memory, a, spec, from_ns, to_ns)->columns};
+	if (spec->flows)
+		memory_flows(memory, a, ret);
+	return 0;
+}
+
 int window_from_memory(struct series_memory *memory, struct arena *a,
 	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
 {
-	const int rc = window_lent_from_memory(memory, a, spec, from_ns, to_ns, ret);
-	/* the array of series is ours until it is handed out */
-	struct series *series = (struct series *)ret->series;
-	for (size_t i = 0; rc == 0 && i < ret->n_series; i++)
-		series_copy(a, &series[i]);
-	return rc;
+	struct memory_cut *cut = cut_new(memory, a, spec, from_ns, to_ns);
+	size_t n = 0;
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		cut_series(cut, &cut->metrics[m]);
+		n += cut->metrics[m].n_series;
+	}
+	struct series *series = arena_array(a, struct series, n + 1);
+	n = 0;
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (size_t i = 0; i < cut->metrics[m].n_series; i++) {
+			series[n] = cut->metrics[m].v[i];
+			series_copy(a, &series[n++]);
+		}
+	*ret = (struct window){.from_ns = from_ns,
+		.to_ns = to_ns,
+		.entities = memory->entities,
+		.series = series,
+		.n_series = n};
+	if (spec->flows)
+		memory_flows(memory, a, ret);
+	return 0;
 }
 
 /* ---- as a reader of the past --------------------------------------------- */

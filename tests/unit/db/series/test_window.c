@@ -246,6 +246,20 @@ static void same_window(const struct window *a, const struct window *b, const ch
 	}
 }
 
+/* The series of a live window, metric by metric, as one array. */
+static void window_gather(struct window *window, struct arena *a)
+{
+	struct series *all = arena_array(a, struct series, 100000);
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		size_t n;
+		const struct series *series = window_of_metric(window, m, &n);
+		assert_true(window->n_series + n <= 100000);
+		for (size_t i = 0; i < n; i++)
+			all[window->n_series++] = series[i];
+	}
+	window->series = all;
+}
+
 /* Windows of random times, metrics and entities. Returns how many series were compared. */
 static size_t compare_windows(struct rig *r, unsigned seed, const char *when)
 {
@@ -274,6 +288,8 @@ static size_t compare_windows(struct rig *r, unsigned seed, const char *when)
 		snprintf(what, sizeof(what), "seed %u, window %u, %s", seed, i, when);
 		assert_int_equal(window_from_memory(r->memory, a, &spec, from, to, &memory), 0);
 		assert_int_equal(window_lent_from_memory(r->memory, a, &spec, from, to, &lent), 0);
+		assert_int_equal(lent.n_series, 0);
+		window_gather(&lent, a);
 		same_window(&memory, &lent, what);
 		if (history_window(d, a, &spec, from, to, &db, &e) < 0)
 			fail_msg("%s: %s", what, e.text);
