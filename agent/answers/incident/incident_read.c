@@ -448,7 +448,8 @@ bool incident_as_of(json_t *document, int64_t at_ns)
 	json_object_set_new(document, "state", json_string(str_or(past.state, "open")));
 	json_object_set_new(document, "closed", json_null());
 	if (past.severity)
-		json_object_set_new(document, "severity", json_string(past.severity));
+		json_object_set_new(document, "severity",
+			json_stringn(past.severity, strcspn(past.severity, ":")));
 	else if (past.severity_later)
 		json_object_set_new(document, "severity", json_null());
 	incident_put_name(document, "acked_by", past.acked, ":");

@@ -604,8 +604,9 @@ static void test_as_of_a_time(void **state)
 	add_incident(w, "cccccccc", "critical", "open", t_ns + 100 * NS_PER_S, 0, NULL, "");
 	add_incident(w, "dddddddd", "critical", "closed", t_ns - 200 * NS_PER_S,
 		t_ns + 300 * NS_PER_S, "alice",
-		LINE("03:10:40", "open: held") "," LINE("03:11:00", "severity: warning") "," LINE(
-			"03:15:00", "severity: critical") "," LINE("03:16:00",
+		LINE("03:10:40", "open: held") "," LINE("03:11:00",
+			"severity: warning: a job loses 12 % by it") "," LINE("03:15:00",
+			"severity: critical") "," LINE("03:16:00",
 			"acknowledged by alice: mine") "," LINE("03:19:00", "closed: gone"));
 	close_store(w);
 
