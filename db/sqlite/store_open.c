@@ -225,7 +225,7 @@ void writer_close_file(struct store_writer *writer)
 	sqlite3_finalize(writer->series);
 	sqlite3_finalize(writer->series_count);
 	sqlite3_finalize(writer->tail.insert);
-	writer->old_health = writer->series = writer->tail.insert = NULL;
+	writer->old_health = writer->series = writer->series_count = writer->tail.insert = NULL;
 	/* the last connection to close copies the write-ahead log into the file and removes it */
 	sqlite3_close(writer->db);
 	writer->db = NULL;
