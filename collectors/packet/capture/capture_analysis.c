@@ -746,7 +746,8 @@ const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t
 		host->answer.answered = row->answered + row->loose;
 	}
 	clock->told = rw_realloc(clock->told, (clock->n_hosts + 1) * sizeof(*clock->told));
-	memcpy(clock->told, clock->hosts, clock->n_hosts * sizeof(*clock->told));
+	if (clock->n_hosts > 0)
+		memcpy(clock->told, clock->hosts, clock->n_hosts * sizeof(*clock->told));
 	for (uint32_t number = 1; number <= clock->reactions.made; number++) {
 		const struct clock_reaction *reaction = clock_pool_at(&clock->reactions, number);
 		if (reaction->at)
