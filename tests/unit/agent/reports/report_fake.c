@@ -15,8 +15,8 @@ static int fake_collect(struct client *client, const struct report_ask *ask,
 {
 	if (str_eq(ask->device, "nowhere"))
 		return err_set(e, -EINVAL, "no device matches 'nowhere'");
-	ret->doc = json_pack("{s:[{s:s, s:I}]}", "rows", "device", "leaf1", "span_s",
-		(json_int_t)((client->to_ns - client->from_ns) / NS_PER_S));
+	ret->doc = json_pack("{s:s, s:[{s:s, s:I}]}", "state", "OK", "rows", "device", "leaf1",
+		"span_s", (json_int_t)((client->to_ns - client->from_ns) / NS_PER_S));
 	ret->window_ns = NS_PER_S;
 	return 0;
 }
