@@ -110,7 +110,9 @@ def mask(text):
     text = re.sub(r"\d\d:\d\d:\d\d", digits, text)
     text = re.sub(r"\d+h\d\dm|\d+m\d\ds", digits, text)
     text = re.sub(r"data \d\w* old", "data AGE old", text)
-    text = re.sub(r"\$\d\d+(?= )", digits, text)  # so far: windows are not aligned to the quarter of an hour
+    # Windows begin at multiples of 10.007 s, not at the quarter of an hour: what it cost so far, and the window in which it opened.
+    text = re.sub(r"\$\d\d+(?= )", digits, text)
+    text = re.sub(r"is paused [\d.]+ % of the time, at \d+ % of line", digits, text)
     text = re.sub(r"(?m)^( (?:critical|warning|info) .* )[a-z2-7]{8} *$", r"\1iiiiiiii", text)  # an incident's id holds the time
     return re.sub(r"(?m) +$", "", text)
 
