@@ -15,9 +15,10 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import HOSTS, LEAVES, PAIRS, SKIP, SPINES, SWITCHES, UPLINKS, Failed, Lab, check, wait_for  # noqa: E402
+from patience import Limit  # noqa: E402
 
 WINDOW_S, HOLD = 5, 3
-DEADLINE_S = 60  # for the incident, from the fault on: it takes about HOLD + 1 windows
+DEADLINE_S = 60  # for the incident on an idle machine, from the fault on: it takes about HOLD + 1 windows
 # What low entropy may be called: chance can explain it (the remedy is entropy), or it cannot (the remedy is the hash).
 CAUSES = {"ecmp_low_entropy", "unlucky_placement", "ecmp_imbalance"}
 FAULTY_SPORTS = 2  # per host; eight queue pairs share them
@@ -104,9 +105,9 @@ def bar(mbit, width=8, full=50):
 
 
 def watch(bars, seconds, note, until=None):
-    """Shows the bars for @seconds, or until @until() says so (asked about once a second). True when it did."""
-    end, asked = time.monotonic() + seconds, time.monotonic()
-    while time.monotonic() < end:
+    """Shows the bars for @seconds, or until @until() says so (asked about once a second): then they are those of an idle machine. True when it did."""
+    end, limit, asked = time.monotonic() + seconds, Limit(seconds), time.monotonic()
+    while (not limit.over()) if until else time.monotonic() < end:
         bars.tick(note)
         time.sleep(0.1)
         if until and time.monotonic() - asked >= 1:
