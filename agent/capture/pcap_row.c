@@ -45,7 +45,8 @@ static void row_put(struct pcap_row *row, const char *key, json_t *value)
 static void row_say(struct pcap_row *row, const char *key, const char *value, size_t n)
 {
 	char piece[ROW_PIECE];
-	const size_t blank = row->compact ? 0 : 1, key_n = key ? strlen(key) : 0;
+	const size_t blank = row->compact ? 0 : 1;
+	const size_t key_n = strlen(str_or(key, ""));
 	size_t at = 0;
 	assert(key_n + 6 <= sizeof(piece));
 	if (row->more) {
