@@ -32,8 +32,10 @@
 #include "db/model/entity.h"
 
 #include "http_sink.h"
+#include "tests/patience.h"
 
 extern const struct sender sender_webhook, sender_syslog, sender_command, sender_mail;
+extern const struct sender sender_alertmanager;
 
 static struct alert_message *sender_message(const char *summary)
 {
@@ -566,6 +568,37 @@ static void test_mail_refused(void **state)
 	sink_done(&sink);
 }
 
+/* While the first message waits for its answer the next three gather; the batch of them is refused,
+ * and each is sent again by itself: what is wrong with one keeps no other back. */
+static void test_batch_refused(void **state)
+{
+	struct http_sink sink;
+	rw_cleanup(str_done) struct str url = {0};
+	sink_init(&sink);
+	sink_set(&sink, 200, 2);
+	str_addf(&url, "http://127.0.0.1:%d", sink.port);
+	const struct config_receiver to = {.kind = &sender_alertmanager.options,
+		.name = "r",
+		.url = url.s,
+		.timeout_ns = patience_ns(60 * NS_PER_S)};
+	struct receiver *receiver = receiver_new(&to, NULL);
+	assert_int_equal(listen(sink.fd, 128), 0);
+	assert_true(receiver_give(receiver, receiver_job_new(sender_message("first"), "r")));
+	struct pollfd connected = {sink.fd, POLLIN, 0};
+	assert_int_equal(poll(&connected, 1, (int)(patience_ns(60 * NS_PER_S) / NS_PER_MS)), 1);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(receiver_give(receiver, receiver_job_new(sender_message("next"), "r")));
+	sink_begin(&sink);
+	const int64_t late_ns = mono_now().ns + patience_ns(60 * NS_PER_S);
+	while (sink_asked(&sink) < 2 && mono_now().ns < late_ns)
+		poll(NULL, 0, 1);
+	receiver_stop(receiver, patience_ns(60 * NS_PER_S)); /* the batch under way is ended */
+	assert_int_equal(sink_asked(&sink), 5);
+	assert_int_equal(sink_count(&sink), 3);
+	receiver_free(receiver);
+	sink_done(&sink);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -578,6 +611,7 @@ int main(void)
 		cmocka_unit_test(test_mail_decoded),
 		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_receiver_same),
+		cmocka_unit_test(test_batch_refused),
 		cmocka_unit_test(test_mail_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
