@@ -11,6 +11,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <lazy/microhttpd_calls.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +81,7 @@ enum http_phase {
 struct http_connection {
 	struct http_connection *prev, *next; /* in order of the time since */
 	int fd;
+	uint64_t client; /* the peer's address, hashed */
 	enum http_phase phase;
 	int64_t since_ns; /* monotonic: in this phase */
 	bool shut;
@@ -170,12 +173,30 @@ static void http_make_room(struct http *http)
 	}
 }
 
+/* Without the port: all connections of one address are one client. */
+static uint64_t http_address_hash(const struct sockaddr *peer)
+{
+	const void *bytes = NULL;
+	size_t n = 0;
+	if (peer && peer->sa_family == AF_INET) {
+		bytes = &((const struct sockaddr_in *)(const void *)peer)->sin_addr;
+		n = sizeof(struct in_addr);
+	} else if (peer && peer->sa_family == AF_INET6) {
+		bytes = &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
+		n = sizeof(struct in6_addr);
+	}
+	return blob_hash(bytes, n);
+}
+
 static void http_connected(struct http *http, struct MHD_Connection *connection, void **context)
 {
+	const union MHD_ConnectionInfo *address =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_connection *peer = rw_calloc(1, sizeof(*peer));
 	peer->fd = info->connect_fd;
+	peer->client = http_address_hash(address->client_addr);
 	peer->since_ns = http_now();
 	pthread_mutex_lock(&http->lock);
 	http->n_connections++;
@@ -226,6 +247,22 @@ static void *http_on_target(void *arg, const char *target, struct MHD_Connection
 	ticket->peer = info->socket_context;
 	ticket->target = rw_strdup(target);
 	return ticket;
+}
+
+uint64_t http_client(const struct http_ticket *ticket)
+{
+	return ticket->peer->client;
+}
+
+bool http_hung_up(struct http_ticket *ticket)
+{
+	struct http *http = ticket->http;
+	pthread_mutex_lock(&http->lock);
+	/* a suspended connection keeps its socket; nobody else looks at it */
+	struct pollfd w = {.fd = ticket->peer->fd, .events = POLLRDHUP};
+	const bool gone = ticket->suspended && !ticket->ready && poll(&w, 1, 0) > 0;
+	pthread_mutex_unlock(&http->lock);
+	return gone;
 }
 
 static void http_ticket_free(struct http_ticket *ticket)
@@ -445,7 +482,11 @@ static enum http_outcome http_ask(
 			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
 		.if_none_match =
 			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match"),
-		.accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept")};
+		.accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"),
+		.fetch_site =
+			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site"),
+		.fetch_mode =
+			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Mode")};
 	return http->handler.answer(http->handler.arg, ticket, &request, reply);
 }
 

@@ -35,6 +35,8 @@ struct http_request {
 	const char *method;
 	const char *target; /* as sent: path, '?' and query, not decoded */
 	const char *host, *authorization, *if_none_match, *accept;
+	/* what a browser says of who asks: https://www.w3.org/TR/fetch-metadata/ */
+	const char *fetch_site, *fetch_mode;
 	bool host_twice;
 };
 
@@ -51,6 +53,11 @@ struct http_reply {
 
 /* Where the answer to one request goes. */
 struct http_ticket;
+
+/* http_client - tells clients apart: the address of the peer, hashed. */
+uint64_t http_client(const struct http_ticket *ticket);
+/* http_hung_up - whether the peer of a ticket that waits has closed its end. */
+bool http_hung_up(struct http_ticket *ticket);
 
 enum http_outcome {
 	HTTP_ANSWERED, /* the reply is filled */

@@ -1,6 +1,9 @@
 /*
- * web_documents - one thread makes documents; a cache by path, parameters and what the agent has
- * written since.
+ * web_documents - two threads make documents, one of them only what is quick; a cache by path,
+ * parameters and what the agent has written since.
+ *
+ * Of the documents that wait, the next one is that of the client who was served longest ago; one
+ * client may wait for CLIENT_MAX of them. What nobody waits for any more is not made.
  *
  * A document is given again without a look while it is young: at least 200 ms, and five times the
  * CPU time that it took to make (at most 10 s), so that the thread is busy for a fifth of the time
@@ -216,7 +219,7 @@ int64_t web_cpu_ns(void)
 #define UNCHANGED_NS (2 * NS_PER_S)
 #define END_WAIT_S 3
 
-enum { ENTRIES_MAX = 128, WAITING_MAX = 64 };
+enum { ENTRIES_MAX = 128, WAITING_MAX = 64, CLIENT_MAX = 16, CLIENTS_KNOWN = 64 };
 #define BYTES_MAX ((size_t)64 << 20)
 
 struct document_waiter {
@@ -234,19 +237,36 @@ struct document {
 	struct served_given *given; /* own copies */
 	size_t n_given;
 	enum document_state state;
+	uint64_t client; /* who asked first of those who wait */
 	int64_t asked_ns, made_ns, cost_ns, change; /* asked: last used */
 	struct http_reply reply; /* without a ticket's own parts; status 0: never made */
 	struct document_waiter *waiters;
 	size_t n_waiters, cap_waiters;
 };
 
+struct documents_maker {
+	struct web_documents *documents;
+	bool quick; /* makes these only, the other one the rest */
+	struct peek peek; /* of its thread */
+	pthread_t thread;
+};
+enum { MAKERS = 2 };
+
+/* When a client got its last document; all 0 is nobody's. */
+struct documents_client {
+	uint64_t client;
+	uint64_t turn;
+};
+
 struct web_documents {
 	const struct globals *base;
-	struct peek peek; /* of the maker's thread */
+	struct documents_maker makers[MAKERS];
+	size_t n_makers; /* whose threads run */
 	int64_t timeout_ns;
-	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
+	struct documents_client clients[CLIENTS_KNOWN];
+	uint64_t turns;
 	struct document *first;
 	size_t n, bytes;
 	bool stop, refuse;
@@ -388,19 +408,62 @@ static void documents_trim(struct web_documents *documents)
 	}
 }
 
-/* The one that has waited longest; *@ret_n of them wait. */
-static struct document *documents_next(struct web_documents *documents, size_t *ret_n)
+/* Its last turn; 0: none that is known. */
+static uint64_t documents_turn(const struct web_documents *documents, uint64_t client)
+{
+	for (size_t i = 0; i < CLIENTS_KNOWN; i++)
+		if (documents->clients[i].client == client)
+			return documents->clients[i].turn;
+	return 0;
+}
+
+/* In the place that it has, or that of the client whose last turn is longest ago. */
+static void documents_took_turn(struct web_documents *documents, uint64_t client)
+{
+	struct documents_client *place = &documents->clients[0];
+	for (size_t i = 0; i < CLIENTS_KNOWN; i++) {
+		struct documents_client *at = &documents->clients[i];
+		if (at->client == client) {
+			place = at;
+			break;
+		}
+		if (at->turn < place->turn)
+			place = at;
+	}
+	*place = (struct documents_client){client, ++documents->turns};
+}
+
+/* Whose client was served longest ago; of one client, what has waited longest. */
+static struct document *documents_next(struct web_documents *documents, bool quick)
 {
 	struct document *next = NULL;
-	*ret_n = 0;
+	uint64_t next_turn = 0;
 	for (struct document *at = documents->first; at; at = at->next) {
-		if (at->state != DOCUMENT_WAITING)
+		if (at->state != DOCUMENT_WAITING || at->subject->quick != quick)
 			continue;
-		(*ret_n)++;
-		if (!next || at->asked_ns < next->asked_ns)
-			next = at;
+		const uint64_t turn = documents_turn(documents, at->client);
+		const bool same_turn = next && turn == next_turn;
+		if (next && (turn > next_turn || (same_turn && at->asked_ns >= next->asked_ns)))
+			continue;
+		next = at;
+		next_turn = turn;
 	}
 	return next;
+}
+
+/* How many wait, and how many of them for @client. */
+static size_t documents_waiting(
+	const struct web_documents *documents, uint64_t client, size_t *ret_of_client)
+{
+	size_t n = 0;
+	*ret_of_client = 0;
+	for (const struct document *at = documents->first; at; at = at->next) {
+		if (at->state != DOCUMENT_WAITING)
+			continue;
+		n++;
+		*ret_of_client += at->client == client;
+	}
+	return n;
 }
 
 /* ---- asking -------------------------------------------------------------- */
@@ -420,13 +483,20 @@ static void documents_ask_locked(struct web_documents *documents, struct documen
 	struct http_ticket *ticket, const char *if_none_match)
 {
 	const int64_t now_ns = mono_now().ns;
-	size_t waiting;
+	const uint64_t client = http_client(ticket);
 	if (document->state == DOCUMENT_IDLE && document_is_young(document, now_ns)) {
 		document->asked_ns = now_ns;
 		document_give(document, ticket, if_none_match);
 		return;
 	}
-	documents_next(documents, &waiting);
+	size_t of_client = 0;
+	const size_t waiting = documents_waiting(documents, client, &of_client);
+	if (document->state == DOCUMENT_IDLE && of_client >= CLIENT_MAX) {
+		document_refuse(ticket,
+			"this client waits for many different documents already; ask for "
+			"fewer at once");
+		return;
+	}
 	if (document->state == DOCUMENT_IDLE && waiting >= WAITING_MAX) {
 		document_refuse(ticket,
 			"too many different documents are asked for at once; try "
@@ -437,8 +507,9 @@ static void documents_ask_locked(struct web_documents *documents, struct documen
 	if (document->state != DOCUMENT_IDLE)
 		return;
 	document->state = DOCUMENT_WAITING;
+	document->client = client;
 	document->asked_ns = now_ns;
-	pthread_cond_signal(&documents->wake);
+	pthread_cond_broadcast(&documents->wake);
 }
 
 void web_documents_ask(struct web_documents *documents, struct http_ticket *ticket,
@@ -501,13 +572,15 @@ static void documents_store(struct web_documents *documents, struct document *do
 	document->cost_ns = web_cpu_ns() - begin_cpu_ns;
 }
 
-static void documents_serve(struct web_documents *documents, struct document *document)
+static void documents_serve(struct documents_maker *maker, struct document *document)
 {
+	struct web_documents *documents = maker->documents;
 	struct http_reply reply;
 	document->state = DOCUMENT_MAKING;
+	documents_took_turn(documents, document->client);
 	pthread_mutex_unlock(&documents->lock);
 	const int64_t begin_ns = mono_now().ns, begin_cpu_ns = web_cpu_ns();
-	const int64_t change = peek_change(&documents->peek);
+	const int64_t change = peek_change(&maker->peek);
 	const bool unchanged = document->reply.status == 200 && change >= 0 &&
 		change == document->change && begin_ns - document->made_ns < UNCHANGED_NS;
 	if (!unchanged)
@@ -520,20 +593,41 @@ static void documents_serve(struct web_documents *documents, struct document *do
 	documents_trim(documents);
 }
 
+/* Takes leave of the waiters that have hung up; nobody left: it does not wait any more. */
+static bool document_still_awaited(struct document *document)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < document->n_waiters; i++) {
+		struct document_waiter waiter = document->waiters[i];
+		if (!http_hung_up(waiter.ticket)) {
+			document->waiters[kept++] = waiter;
+			continue;
+		}
+		document_refuse(waiter.ticket, "the client has hung up");
+		free(waiter.if_none_match);
+	}
+	document->n_waiters = kept;
+	if (kept == 0 && document->state == DOCUMENT_WAITING)
+		document->state = DOCUMENT_IDLE;
+	return kept > 0;
+}
+
 static void *documents_run(void *arg)
 {
-	struct web_documents *documents = arg;
-	size_t waiting;
+	struct documents_maker *maker = arg;
+	struct web_documents *documents = maker->documents;
 	pthread_mutex_lock(&documents->lock);
 	while (!documents->stop) {
-		struct document *document = documents_next(documents, &waiting);
+		struct document *document = documents_next(documents, maker->quick);
+		if (document && !document_still_awaited(document))
+			continue;
 		if (document)
-			documents_serve(documents, document);
+			documents_serve(maker, document);
 		else
 			pthread_cond_wait(&documents->wake, &documents->lock);
 	}
 	pthread_mutex_unlock(&documents->lock);
-	peek_done(&documents->peek);
+	peek_done(&maker->peek);
 	return NULL;
 }
 
@@ -566,8 +660,10 @@ void web_documents_sweep(struct web_documents *documents)
 		(long long)(documents->timeout_ns / NS_PER_S));
 	pthread_mutex_lock(&documents->lock);
 	const int64_t until_ns = mono_now().ns - documents->timeout_ns;
-	for (struct document *at = documents->first; at; at = at->next)
+	for (struct document *at = documents->first; at; at = at->next) {
 		document_expire(at, until_ns, why);
+		document_still_awaited(at);
+	}
 	pthread_mutex_unlock(&documents->lock);
 }
 
@@ -592,16 +688,20 @@ struct web_documents *web_documents_new(
 {
 	struct web_documents *documents = rw_calloc(1, sizeof(*documents));
 	documents->base = base;
-	documents->peek.db_path = db_path;
 	documents->timeout_ns = timeout_ns;
 	pthread_mutex_init(&documents->lock, NULL);
 	pthread_cond_init(&documents->wake, NULL);
-	if (pthread_create(&documents->thread, NULL, documents_run, documents) == 0)
-		return documents;
-	pthread_cond_destroy(&documents->wake);
-	pthread_mutex_destroy(&documents->lock);
-	free(documents);
-	return NULL;
+	for (size_t i = 0; i < MAKERS; i++) {
+		struct documents_maker *maker = &documents->makers[i];
+		*maker = (struct documents_maker){.documents = documents, .quick = i == 0};
+		maker->peek.db_path = db_path;
+		if (pthread_create(&maker->thread, NULL, documents_run, maker) != 0) {
+			web_documents_free(documents);
+			return NULL;
+		}
+		documents->n_makers++;
+	}
+	return documents;
 }
 
 bool web_documents_free(struct web_documents *documents)
@@ -613,10 +713,13 @@ bool web_documents_free(struct web_documents *documents)
 	until.tv_sec += END_WAIT_S;
 	pthread_mutex_lock(&documents->lock);
 	documents->stop = true;
-	pthread_cond_signal(&documents->wake);
+	pthread_cond_broadcast(&documents->wake);
 	pthread_mutex_unlock(&documents->lock);
-	if (pthread_timedjoin_np(documents->thread, NULL, &until) != 0)
-		return false;
+	for (; documents->n_makers > 0; documents->n_makers--) {
+		const pthread_t thread = documents->makers[documents->n_makers - 1].thread;
+		if (pthread_timedjoin_np(thread, NULL, &until) != 0)
+			return false;
+	}
 	while (documents->first)
 		documents_drop(documents, documents->first);
 	pthread_cond_destroy(&documents->wake);
@@ -819,9 +922,12 @@ static int web_metrics_print_text(
 
 static const struct web_subject web_metrics_open = {.path = "/metrics openmetrics",
 	.type = METRICS_OPENMETRICS_TYPE,
+	.quick = true,
 	.print = web_metrics_print_open};
-static const struct web_subject web_metrics_text = {
-	.path = "/metrics text", .type = METRICS_TEXT_TYPE, .print = web_metrics_print_text};
+static const struct web_subject web_metrics_text = {.path = "/metrics text",
+	.type = METRICS_TEXT_TYPE,
+	.quick = true,
+	.print = web_metrics_print_text};
 
 const struct web_subject *web_metrics_subject(const char *accept)
 {

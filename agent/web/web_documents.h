@@ -20,6 +20,7 @@ struct err;
 struct web_subject {
 	const char *path; /* with the parameters, what tells two subjects apart */
 	const char *type; /* media type */
+	bool quick; /* made by a thread of its own kind: never behind a query */
 	const struct served_document *row; /* NULL: print */
 	int (*print)(const struct globals *base, char **ret, size_t *ret_n, struct err *e);
 };

@@ -436,6 +436,16 @@ static bool server_admits(void *arg, const struct sockaddr *peer)
 	return admitted;
 }
 
+/* A page of another site makes a browser ask with what the browser may: its place in the network.
+ * To open this page from a link there is fine, to ask for data is not. */
+static bool server_is_cross_site(const struct web_call *call)
+{
+	const struct http_request *request = call->request;
+	if (!str_eq(request->fetch_site, "cross-site"))
+		return false;
+	return !str_eq(request->fetch_mode, "navigate") || !web_file_find(call->target->path);
+}
+
 /* What stands before every route; true when @ret holds the answer already. */
 static bool server_refuses(struct web_call *call, struct api_target *target, struct http_reply *ret)
 {
@@ -460,6 +470,11 @@ static bool server_refuses(struct web_call *call, struct api_target *target, str
 		web_reply_error(ret, 421,
 			"the Host header does not name this server; add the name to http.hosts "
 			"when it should");
+		return true;
+	}
+	if (server_is_cross_site(call)) {
+		web_reply_error(ret, 403,
+			"a page of another site asks; open this server's own page instead");
 		return true;
 	}
 	if (!options)
@@ -616,8 +631,8 @@ static int server_reload(struct web_server *server, struct err *e)
 static void server_add_subject(void *arg, const struct served_document *row)
 {
 	struct web_server *server = arg;
-	server->subjects[server->n_subjects++] =
-		(struct web_subject){.path = row->path, .type = "application/json", .row = row};
+	server->subjects[server->n_subjects++] = (struct web_subject){
+		.path = row->path, .type = "application/json", .quick = row->quick, .row = row};
 }
 
 static void server_count_row(void *arg, const struct served_document *row)

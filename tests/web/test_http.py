@@ -221,6 +221,11 @@ def test_hostile_heads(case):
         check(b" 421 " in first_line(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n"), "two Hosts")
         check(b" 421 " in first_line(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\nConnection: close\r\n\r\n"), "a Host like ours")
         check(b" 400 " in first_line(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"), "HTTP/1.1 without Host")
+        asks = "GET %s HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: %s\r\nSec-Fetch-Mode: %s\r\nConnection: close\r\n\r\n"
+        for path, site, mode, status in [("/api/v1/status", "cross-site", "cors", 403), ("/api/v1/status", "cross-site", "navigate", 403),
+                                         ("/", "cross-site", "no-cors", 403), ("/", "cross-site", "navigate", 200),
+                                         ("/api/v1/openapi.json", "same-origin", "cors", 200), ("/api/v1/openapi.json", "none", "navigate", 200)]:
+            check(b" %d " % status in first_line((asks % (path, site, mode)).encode()), "%s asked by %s, %s" % (path, site, mode))
         for host in (b"localhost", b"LOCALHOST:1", b"127.0.0.1", b"[::1]:80", b"127.8.9.10:9421"):
             check(b" 503 " in first_line(b"GET /healthz HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"), "Host %s" % host)
         for junk in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\xff" * 300, b"GET\r\n\r\n", b"\0" * 1000, b"GET / HTTP/9.9\r\n\r\n"):

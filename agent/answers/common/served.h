@@ -49,6 +49,7 @@ struct served_document {
 	const char *summary; /* one sentence */
 	const struct served_param *params; /* ends with name NULL; NULL: none */
 	int64_t span_ns; /* the time range when none is asked for */
+	bool quick; /* what a glance needs: the server never makes it wait for a query */
 	/* 0 with a new reference in *@ret; -EINVAL what was asked for is wrong, -ENOENT it does not
 	 * exist, or another negative errno; @e says why. */
 	int (*make)(

@@ -42,11 +42,13 @@ static int served_doctor(
 
 static const struct served_document rows[] = {
 	{.path = "watch",
+		.quick = true,
 		.summary = "The frame of the live screen: state, golden signals, top paused ports, "
 			   "busiest uplinks, jobs and open incidents.",
 		.span_ns = STATE_SPAN_NS,
 		.make = served_watch},
 	{.path = "status",
+		.quick = true,
 		.summary =
 			"Each device and capture with its age and the reason why it is down, and "
 			"the open incidents.",

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -30,9 +33,19 @@ static const struct {
 	{SQLITE_IOERR, -EIO, "the disk refused; see the kernel's log"},
 };
 
+/* A pipe without a writer would be waited for, and a device may never end. */
+static bool is_no_file(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* https://www.sqlite.org/security.html */
 int sqlite_open(const char *path, sqlite3 **ret, int flags)
 {
+	*ret = NULL;
+	if (is_no_file(path))
+		return SQLITE_NOTADB;
 	int rc = sqlite3_open_v2(path, ret, flags, NULL);
 
 	if (rc == SQLITE_OK)

@@ -37,6 +37,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static bool gate_open;
+static int let_through; /* so many documents pass the closed gate */
+static int asked; /* documents, by all clients */
 static int made; /* how often the document was made */
 static struct http_ticket *stream;
 static bool stream_over;
@@ -44,9 +46,9 @@ static bool stream_over;
 static int gated_print(const struct globals *base, char **ret, size_t *ret_n, struct err *e)
 {
 	pthread_mutex_lock(&lock);
-	made++;
+	const int mine = ++made;
 	pthread_cond_broadcast(&moved);
-	while (!gate_open)
+	while (!gate_open && mine > let_through)
 		pthread_cond_wait(&moved, &lock);
 	pthread_mutex_unlock(&lock);
 	*ret = rw_strdup("the document\n");
@@ -64,6 +66,30 @@ static const struct web_subject gated = {
 static const struct web_subject broken = {
 	.path = "broken", .type = "text/plain", .print = broken_print};
 
+static int quick_print(const struct globals *base, char **ret, size_t *ret_n, struct err *e)
+{
+	*ret = rw_strdup("quick\n");
+	*ret_n = strlen(*ret);
+	return 0;
+}
+
+static const struct web_subject quick = {
+	.path = "quick", .type = "text/plain", .quick = true, .print = quick_print};
+
+/* Documents that differ by their number only; each waits at the gate. */
+enum { NUMBERED = 20 };
+static struct web_subject numbered[NUMBERED];
+static char numbered_paths[NUMBERED][8];
+
+static void numbered_begin(void)
+{
+	for (size_t i = 0; i < NUMBERED; i++) {
+		snprintf(numbered_paths[i], sizeof(numbered_paths[i]), "/n%zu", i);
+		numbered[i] = gated;
+		numbered[i].path = numbered_paths[i];
+	}
+}
+
 struct world {
 	int fd;
 	struct globals globals;
@@ -75,6 +101,20 @@ static enum http_outcome answer(void *arg, struct http_ticket *ticket,
 	const struct http_request *request, struct http_reply *ret)
 {
 	struct world *world = arg;
+	for (size_t i = 0; i < NUMBERED; i++) {
+		if (!str_eq(request->target, numbered[i].path))
+			continue;
+		web_documents_ask(world->documents, ticket, &numbered[i], NULL, 0, NULL);
+		pthread_mutex_lock(&lock);
+		asked++;
+		pthread_cond_broadcast(&moved);
+		pthread_mutex_unlock(&lock);
+		return HTTP_WAITS;
+	}
+	if (str_eq(request->target, "/quick")) {
+		web_documents_ask(world->documents, ticket, &quick, NULL, 0, NULL);
+		return HTTP_WAITS;
+	}
 	if (str_eq(request->target, "/gated")) {
 		web_documents_ask(
 			world->documents, ticket, &gated, NULL, 0, request->if_none_match);
@@ -130,7 +170,8 @@ static int world_begin_with(void **state, int64_t request_ns)
 		.arg = world, .answer = answer, .stream_ended = stream_ended, .admits = admits};
 	nobody_admitted = false;
 	gate_open = false;
-	made = 0;
+	made = let_through = asked = 0;
+	numbered_begin();
 	stream = NULL;
 	world->fd = web_listen("127.0.0.1", 0, &e);
 	world->documents = web_documents_new(&world->globals, "/nonexistent", 2 * NS_PER_S);
@@ -182,24 +223,37 @@ static int world_end(void **state)
 
 /* ---- clients ------------------------------------------------------------- */
 
-static int reader_connect(const struct world *world)
+static int reader_connect_from(const struct world *world, uint32_t address)
 {
 	const struct sockaddr_in where = {.sin_family = AF_INET,
 		.sin_port = htons(web_listen_port(world->fd)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 	assert_true(fd >= 0);
+	const struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
 	assert_int_equal(connect(fd, (const struct sockaddr *)&where, sizeof(where)), 0);
+	return fd;
+}
+
+static int reader_connect(const struct world *world)
+{
+	return reader_connect_from(world, INADDR_LOOPBACK);
+}
+
+static int reader_ask_from(
+	const struct world *world, uint32_t address, const char *path, const char *more)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	const int fd = reader_connect_from(world, address);
+	str_addf(&text, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, more);
+	assert_int_equal(send(fd, text.s, text.n, 0), (ssize_t)text.n);
 	return fd;
 }
 
 static int reader_ask(const struct world *world, const char *path, const char *more)
 {
-	rw_cleanup(str_done) struct str text = {0};
-	const int fd = reader_connect(world);
-	str_addf(&text, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, more);
-	assert_int_equal(send(fd, text.s, text.n, 0), (ssize_t)text.n);
-	return fd;
+	return reader_ask_from(world, INADDR_LOOPBACK, path, more);
 }
 
 /* Reads until @end stands in what came; fails when it does not come in time. */
@@ -222,11 +276,24 @@ static void reader_expect(int fd, const char *end)
 	}
 }
 
-static void wait_made(int times)
+static void wait_for_count(const int *count, int times)
 {
 	pthread_mutex_lock(&lock);
-	while (made < times)
+	while (*count < times)
 		pthread_cond_wait(&moved, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_made(int times)
+{
+	wait_for_count(&made, times);
+}
+
+static void let_pass(int documents)
+{
+	pthread_mutex_lock(&lock);
+	let_through = documents;
+	pthread_cond_broadcast(&moved);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -337,6 +404,80 @@ static void test_too_late(void **state)
 	const int after = reader_ask(world, "/gated", "");
 	reader_expect(after, "the document\n");
 	close(after);
+}
+
+/* What is quick is answered while a query takes long. */
+static void test_quick_passes(void **state)
+{
+	const struct world *world = *state;
+	const int slow = reader_ask(world, "/gated", "");
+	wait_made(1);
+	const int fd = reader_ask(world, "/quick", "");
+	reader_expect(fd, "quick\n");
+	close(fd);
+	close(slow);
+}
+
+/* One client asks for eight documents, another one afterwards for one: it is the second to be
+ * served. */
+static void test_clients_take_turns(void **state)
+{
+	const struct world *world = *state;
+	int greedy[8];
+	for (size_t i = 0; i < rw_countof(greedy); i++)
+		greedy[i] = reader_ask(world, numbered_paths[i], "");
+	wait_for_count(&asked, 8);
+	wait_made(1);
+	const int modest = reader_ask_from(world, INADDR_LOOPBACK + 1, "/n19", "");
+	wait_for_count(&asked, 9);
+	let_pass(2);
+	reader_expect(modest, "the document\n");
+	wait_made(3);
+	open_gate();
+	for (size_t i = 0; i < rw_countof(greedy); i++) {
+		reader_expect(greedy[i], "the document\n");
+		close(greedy[i]);
+	}
+	close(modest);
+}
+
+/* A document whose only reader has hung up is not made. */
+static void test_hung_up(void **state)
+{
+	const struct world *world = *state;
+	const int first = reader_ask(world, "/n0", "");
+	wait_made(1);
+	const int gone = reader_ask(world, "/n1", "");
+	const int last = reader_ask(world, "/n2", "");
+	wait_for_count(&asked, 3);
+	close(gone);
+	open_gate();
+	reader_expect(first, "the document\n");
+	reader_expect(last, "the document\n");
+	assert_int_equal(made, 2);
+	close(first);
+	close(last);
+}
+
+/* No client fills the places of all: 16 of its documents wait, the next one is refused. */
+static void test_client_limit(void **state)
+{
+	const struct world *world = *state;
+	int fds[18];
+	for (size_t i = 0; i < rw_countof(fds); i++) {
+		fds[i] = reader_ask(world, numbered_paths[i], "");
+		wait_for_count(&asked, (int)i + 1);
+		if (i == 0)
+			wait_made(1);
+	}
+	reader_expect(fds[17], "this client waits for many different documents");
+	const int other = reader_ask_from(world, INADDR_LOOPBACK + 1, "/n18", "");
+	wait_for_count(&asked, 19);
+	let_pass(2);
+	reader_expect(other, "the document\n");
+	close(other);
+	for (size_t i = 0; i < rw_countof(fds); i++)
+		close(fds[i]);
 }
 
 static void test_failure(void **state)
@@ -462,6 +603,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_document, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_too_late, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_quick_passes, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_clients_take_turns, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_hung_up, world_begin, world_end),
+		cmocka_unit_test_setup_teardown(test_client_limit, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_failure, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_slow_reader, world_begin, world_end),
 		cmocka_unit_test_setup_teardown(test_stop, world_begin, world_end),
