@@ -18,6 +18,7 @@ __attribute__((format(printf, 6, 0))) static void err_fill(
 	 * made beside it. */
 	char text[sizeof(e->text)], name[sizeof(e->file)];
 	vsnprintf(text, sizeof(text), fmt, ap);
+	text_whole(text);
 	snprintf(name, sizeof(name), "%s", str_or(file, ""));
 	e->code = code;
 	e->line = line;

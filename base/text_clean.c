@@ -56,6 +56,35 @@ static bool text_hides(uint32_t code)
 	return false;
 }
 
+/* How many bytes the sequence that begins with @lead has; 1 where it begins none. */
+static size_t text_utf8_wanted(uint8_t lead)
+{
+	if (lead >= 0xf0 && lead < 0xf5)
+		return 4;
+	if (lead >= 0xe0 && lead < 0xf0)
+		return 3;
+	if (lead >= 0xc2 && lead < 0xe0)
+		return 2;
+	return 1;
+}
+
+void text_whole(char *text)
+{
+	const size_t n = strlen(text);
+	for (size_t i = 0; i < n;) {
+		const size_t len = text_utf8_length((const uint8_t *)text + i, n - i);
+		if (len > 0) {
+			i += len;
+			continue;
+		}
+		if (i + text_utf8_wanted((uint8_t)text[i]) > n) {
+			text[i] = '\0';
+			return;
+		}
+		text[i++] = '?';
+	}
+}
+
 size_t text_next(const char *data, size_t n, uint32_t *ret_code)
 {
 	const size_t len = text_utf8_length((const uint8_t *)data, n);

@@ -18,6 +18,10 @@
  */
 size_t text_clean(char *buf, size_t size, const void *data, size_t n);
 
+/* text_whole - makes @text, which snprintf() may have cut anywhere, valid UTF-8: what is left of a
+ * cut character goes at the end of the text, and becomes '?' inside it. All else stays. */
+void text_whole(char *text);
+
 /* text_clean_copy - @text cleaned, in memory of its own. The caller frees. */
 char *text_clean_copy(const char *text);
 

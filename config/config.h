@@ -250,6 +250,7 @@ struct config_receiver {
 	struct config_texts causes, devices, jobs; /* globs; none: all */
 	/* ---- */
 	const char *url; /* alertmanager, webhook: http(s); mail: smtp(s), NULL with .run */
+	struct config_secret url_secret; /* webhook: in place of .url, where it holds a secret */
 	const char *address; /* syslog: udp://HOST:PORT, tcp://HOST:PORT, unix:PATH */
 	int facility; /* syslog, RFC 5424 section 6.2.1 */
 	const char *username;

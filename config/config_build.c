@@ -150,6 +150,7 @@ static void alerts_receiver(struct build *build, struct config_receiver *receive
 	build_secret(build, node, "password", &receiver->password);
 	build_secret(build, node, "token", &receiver->token);
 	build_secret(build, node, "secret", &receiver->secret);
+	build_secret(build, node, "url", &receiver->url_secret);
 	build_tls(
 		build, receiver->tls_node, receiver->tls_ca, receiver->tls_cert, receiver->tls_key);
 	alerts_check_login(build, receiver);

@@ -114,6 +114,7 @@ void secrets_leave_environment(const struct config *config)
 		secret_take(&config->alerts.receivers[k].password);
 		secret_take(&config->alerts.receivers[k].token);
 		secret_take(&config->alerts.receivers[k].secret);
+		secret_take(&config->alerts.receivers[k].url_secret);
 	}
 }
 

@@ -7,10 +7,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/text_clean.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/text_clean.h"
 #include "config/address.h"
 #include "config/push_objects.h"
 
@@ -221,9 +223,36 @@ int schema_check_source(const char *text, struct err *e)
 	return r;
 }
 
+/* Words by which programs of the web call a secret in the query of a URL. */
+static const char *const query_secrets[] = {"token", "access_token", "auth_token", "key", "api_key",
+	"apikey", "secret", "password", "passwd", "sig", "signature", "auth"};
+
+/* The same for "https://host/path?token=...". */
+static int check_no_secret_query(const char *text, struct err *e)
+{
+	const char *at = text + strcspn(text, "?");
+	while (*at && *at != '#') {
+		const char *name = at + 1;
+		const size_t n = strcspn(name, "=&#");
+		for (size_t i = 0; i < rw_countof(query_secrets); i++)
+			if (n == strlen(query_secrets[i]) &&
+				strncasecmp(name, query_secrets[i], n) == 0)
+				return err_set(e, -EINVAL,
+					"a URL with a secret ('?%s=...'); a secret is never "
+					"written into the configuration: put the whole URL into a "
+					"file of mode 0600 and use url_file where that key exists, "
+					"else a header",
+					query_secrets[i]);
+		at = name + strcspn(name, "&#");
+	}
+	return 0;
+}
+
 int schema_check_url(const char *text, struct err *e)
 {
-	const int rc = schema_check_no_login(text, e);
+	int rc = schema_check_no_login(text, e);
+	if (rc == 0)
+		rc = check_no_secret_query(text, e);
 	if (rc < 0)
 		return rc;
 	const bool http = strncmp(text, "http://", 7) == 0 && text[7];

@@ -81,6 +81,7 @@ static void receiver_copy(struct receiver *receiver, const struct config_receive
 	receiver_copy_secret(receiver, &to->password);
 	receiver_copy_secret(receiver, &to->token);
 	receiver_copy_secret(receiver, &to->secret);
+	receiver_copy_secret(receiver, &to->url_secret);
 }
 
 bool receiver_same(const struct receiver *receiver, const struct config_receiver *config)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/bytes.h"
 #include "base/str.h"
+#include "config/config_build.h"
 #include "config/receiver_rows.h"
 
 static char *webhook_body(const struct alert_message *message)
@@ -63,14 +64,16 @@ static int webhook_send(const struct sender_ask *ask, struct err *e)
 		webhook_sign(&signature, login.secret, body);
 		headers[n++] = signature.s;
 	}
-	return sender_post(ask, &login, ask->to->url, body, headers, n, e);
+	return sender_post(ask, &login, str_or(login.url, ask->to->url), body, headers, n, e);
 }
 
 /* ---- its section of the configuration ---- */
 
 static const struct field webhook_rows[] = {
 	TEXT(config_receiver, url, "url", "Where each alert is posted as JSON.",
-		.flags = FIELD_REQUIRED, .check = schema_check_url),
+		.check = schema_check_url),
+	SECRET(config_receiver, url_secret, "url",
+		"The whole URL, in place of url, where it holds a secret"),
 	SECRET(config_receiver, secret, "secret",
 		"Key of the HMAC-SHA256 signature in X-Rocewatch-Signature; not signed when not "
 		"given"),
@@ -80,8 +83,24 @@ static const struct field webhook_rows[] = {
 };
 TABLE(webhook_section, config_receiver, webhook_rows, "A program of the site that takes JSON.");
 
+static void webhook_complete(struct build *build, struct config_receiver *receiver)
+{
+	const bool secret = receiver->url_secret.from != SECRET_NONE;
+	/* one that is wrong has its own error */
+	if (!yaml_get(receiver->node, "url") && !secret)
+		build_error(build, receiver->node,
+			"webhook: no url; add 'url: https://HOST/PATH', or 'url_file: PATH' where "
+			"the URL holds a secret");
+	if (receiver->url && secret)
+		build_error(build, build_at(receiver->node, "url"),
+			"url: a secret one is given as well; keep one of them");
+}
+
 const struct sender sender_webhook = {
-	.options = {.section = "alerts", .name = "webhook", .receiver = &webhook_section},
+	.options = {.section = "alerts",
+		.name = "webhook",
+		.receiver = &webhook_section,
+		.complete = webhook_complete},
 	.batch = 1,
 	.send = webhook_send,
 };

@@ -45,6 +45,8 @@ int sender_login_read(const struct config_receiver *to, struct sender_login *ret
 		rc = login_take(&to->token, &ret->token, e);
 	if (rc == 0)
 		rc = login_take(&to->secret, &ret->secret, e);
+	if (rc == 0)
+		rc = login_take(&to->url_secret, &ret->url, e);
 	return rc;
 }
 
@@ -53,6 +55,7 @@ void sender_login_done(struct sender_login *login)
 	locked_free(login->password);
 	locked_free(login->token);
 	locked_free(login->secret);
+	locked_free(login->url);
 	*login = (struct sender_login){0};
 }
 
@@ -80,6 +83,7 @@ static void answer_line(struct str *answer, const struct sender_login *login)
 		text_hide(answer->s, login->password);
 		text_hide(answer->s, login->token);
 		text_hide(answer->s, login->secret);
+		text_hide(answer->s, login->url);
 	}
 	if (answer->n > ANSWER_SHOWN)
 		answer->s[answer->n = ANSWER_SHOWN] = '\0';

@@ -49,7 +49,7 @@ const struct sender *sender_find(const struct option_table *kind);
 
 /* Secrets of a receiver, read when they are needed; sender_login_done() wipes them. */
 struct sender_login {
-	char *password, *token, *secret;
+	char *password, *token, *secret, *url;
 };
 int sender_login_read(const struct config_receiver *to, struct sender_login *ret, struct err *e);
 void sender_login_done(struct sender_login *login); /* for rw_cleanup() */

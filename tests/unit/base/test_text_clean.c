@@ -1,4 +1,5 @@
 /* Text from outside: what a terminal or a spreadsheet would act on does not reach it. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "base/text_clean.h"
 
 static const struct {
@@ -118,10 +122,43 @@ static void hides(void **state)
 	}
 }
 
+static void test_whole(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} cases[] = {{"", ""}, {"abc", "abc"}, {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+		{"gr\xc3", "gr"}, {"\xe2\x82", ""}, {"\xf0\x9f\x98", ""}, {"'gr\xc3'", "'gr?'"},
+		{"\xff!", "?!"}, {"tab\tand\nline", "tab\tand\nline"}, {"\xe2\x82'x", "??'x"}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[32];
+		snprintf(text, sizeof(text), "%s", cases[i].from);
+		text_whole(text);
+		assert_string_equal(text, cases[i].to);
+	}
+}
+
+/* What quotes a foreign name stays text that JSON can hold. */
+static void test_error_is_whole(void **state)
+{
+	struct err e = {0};
+	char name[300];
+	for (size_t i = 0; i + 2 < sizeof(name); i += 2)
+		memcpy(name + i, "\xc3\xbc", 3);
+	err_set(&e, -EINVAL, "'%.63s' is unknown", name);
+	assert_non_null(strstr(e.text, "\xbc?' is unknown"));
+	rw_cleanup(str_done) struct str many = {0};
+	while (many.n < 2 * sizeof(e.text))
+		str_add(&many, "\xe2\x82\xac");
+	err_set(&e, -EINVAL, "x%s", many.s);
+	assert_memory_equal(e.text + strlen(e.text) - 3, "\xe2\x82\xac", 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cleans),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_error_is_whole),
 		cmocka_unit_test(in_place_and_cut),
 		cmocka_unit_test(any_bytes),
 		cmocka_unit_test(formulas),

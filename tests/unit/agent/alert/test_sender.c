@@ -126,6 +126,20 @@ static void test_webhook_signature(void **state)
 	assert_non_null(runbook);
 	assert_non_null(strstr(runbook + 1, "\"runbook\":\"rocewatch runbook pfc_storm\""));
 
+	/* the URL itself may be the secret: no answer repeats it */
+	char path[] = "/tmp/rw-url-XXXXXX";
+	const int fd = mkstemp(path);
+	assert_int_equal(write(fd, url.s, url.n), (ssize_t)url.n);
+	close(fd);
+	const struct config_receiver hidden = {.kind = &sender_webhook.options,
+		.name = "r",
+		.timeout_ns = 10 * NS_PER_S,
+		.url_secret = {SECRET_FILE, path, 0, 0}};
+	if (sender_send(&hidden, message, &e) != 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(sink_count(&sink), 2);
+	unlink(path);
+
 	/* a secret that cannot be read is said by its name */
 	unsetenv("RW_TEST_SECRET");
 	assert_int_equal(sender_send(&to, message, &e), -ENOENT);
