@@ -101,6 +101,23 @@ static int double_from_text(const char *string, size_t n, double *ret)
 	return 0;
 }
 
+/* OpenConfig's ieeefloat32 (openconfig-types): the 4 bytes of a float, the first one with the sign.
+ */
+static int double_from_bytes(const char *p, size_t n, double *ret)
+{
+	uint32_t bits = 0;
+	float f;
+	if (n != sizeof(bits))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		bits = bits << 8 | (unsigned char)p[i];
+	memcpy(&f, &bits, sizeof(f));
+	if (!isfinite(f))
+		return -ERANGE;
+	*ret = (double)f;
+	return 0;
+}
+
 int gnmi_value_double(const struct gnmi_value *value, double *ret)
 {
 	switch (value->kind) {
@@ -120,6 +137,7 @@ int gnmi_value_double(const struct gnmi_value *value, double *ret)
 	}
 	case GNMI_STRING:
 	case GNMI_ASCII: return double_from_text(value->p, value->n, ret);
+	case GNMI_BYTES: return double_from_bytes(value->p, value->n, ret);
 	default: return -EINVAL;
 	}
 }

@@ -413,8 +413,9 @@ static void prefer_snmp_read(
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
-		!KEYS(reader, node, "'gnmi'", "models", "encodings", "extends", "without", "ways",
-			"port_prefix", "prefer_snmp", "streams", "evidence", "inherited"))
+		!KEYS(reader, node, "'gnmi'", "models", "encodings", "extends", "without",
+			"unserved", "ways", "port_prefix", "prefer_snmp", "streams", "evidence",
+			"inherited"))
 		return;
 	struct profile_gnmi *g = arena_new_of(reader->a, struct profile_gnmi);
 	const struct profile_evidence evidence =
@@ -422,6 +423,7 @@ void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 	reader_inherited(reader, node, &g->inherited);
 	g->models = texts_read(reader, node, "models", 64, &g->n_models);
 	g->without = texts_read(reader, node, "without", 64, &g->n_without);
+	g->unserved = texts_read(reader, node, "unserved", 64, &g->n_unserved);
 	encodings_read(reader, node, g);
 	ways_read(reader, node, g);
 	port_prefix_read(reader, node, g);
@@ -482,6 +484,60 @@ static bool ways_take(struct profile_gnmi_stream **streams, size_t n,
 	return false;
 }
 
+char *profile_gnmi_plain(const char *path, char *buf, size_t size)
+{
+	size_t n = 0;
+	bool in_key = false;
+	for (; *path && n + 1 < size; path++) {
+		in_key |= *path == '[';
+		if (!in_key)
+			buf[n++] = *path;
+		in_key &= *path != ']';
+	}
+	buf[n] = '\0';
+	return buf;
+}
+
+bool profile_gnmi_is_under(const char *path, const char *plain)
+{
+	char buf[PROFILE_GNMI_PLAIN_MAX];
+	const size_t n = strlen(plain);
+	profile_gnmi_plain(path, buf, sizeof(buf));
+	return strncmp(buf, plain, n) == 0 && (buf[n] == '/' || buf[n] == '\0');
+}
+
+static bool is_unserved(const struct profile_gnmi *gnmi, const char *path, bool *used)
+{
+	for (size_t i = 0; i < gnmi->n_unserved; i++)
+		if (profile_gnmi_is_under(path, gnmi->unserved[i])) {
+			used[i] = true;
+			return true;
+		}
+	return false;
+}
+
+/* stream_served - @base without what this kind of switch does not serve of it; @base itself when it
+ * serves all. */
+static struct profile_gnmi_stream *stream_served(const struct profile_gnmi *gnmi,
+	struct profile_gnmi_stream *base, bool *used, struct arena *a)
+{
+	struct profile_gnmi_stream *s = arena_new_of(a, struct profile_gnmi_stream);
+	*s = *base;
+	s->n_values = s->n_subscriptions = 0;
+	s->values = arena_array(a, struct profile_gnmi_value, base->n_values + 1);
+	s->subscriptions =
+		arena_array(a, struct profile_gnmi_subscription, base->n_subscriptions + 1);
+	for (size_t i = 0; i < base->n_values; i++)
+		if (!is_unserved(gnmi, base->values[i].path, used))
+			s->values[s->n_values++] = base->values[i];
+	for (size_t i = 0; i < base->n_subscriptions; i++)
+		if (!is_unserved(gnmi, base->subscriptions[i].path, used))
+			s->subscriptions[s->n_subscriptions++] = base->subscriptions[i];
+	if (s->n_values == base->n_values && s->n_subscriptions == base->n_subscriptions)
+		return base;
+	return s;
+}
+
 int profile_gnmi_extend(
 	struct profile *profile, const struct profile *base, struct arena *a, struct err *e)
 {
@@ -494,11 +550,18 @@ int profile_gnmi_extend(
 			g->extends);
 	struct profile_gnmi_stream **streams = arena_array(
 		a, struct profile_gnmi_stream *, g->n_streams + base->gnmi->n_streams + 1);
+	bool *used = arena_array(a, bool, g->n_unserved + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < base->gnmi->n_streams; i++)
 		if (!profile_gnmi_left_out(g, base->gnmi->streams[i]->name))
-			streams[n++] = base->gnmi->streams[i];
+			streams[n++] = stream_served(g, base->gnmi->streams[i], used, a);
 	g->n_streams_inherited = n;
+	for (size_t i = 0; i < g->n_unserved; i++)
+		if (!used[i])
+			return err_at(e, -EINVAL, profile->file, g->extends_line, 0,
+				"read '%s' in unserved, expected a path of the profile this one "
+				"extends",
+				g->unserved[i]);
 	for (size_t i = 0; i < g->inherited.n; i++)
 		if (!streams_have(streams, n, g->inherited.names[i]))
 			return err_at(e, -EINVAL, profile->file, g->inherited.lines[i], 0,

@@ -9,6 +9,8 @@
  *     extends: openconfig                # the streams of that profile come first; one of the
  *                                        # same name here replaces it
  *     without: [qos]                     # streams of it that are not used
+ *     unserved: [/lldp/state/chassis-id] # what this kind does not serve of them: paths without
+ *                                        # keys, with all below; "without", leaf by leaf
  *     ways: { lldp: [stream, once] }     # "how" and "fallback" of its streams here
  *     evidence: document                 # how its streams are known, and how those of the
  *     inherited: { counters: recorded }  # extended profile are: profile_evidence.h; also of a
@@ -183,11 +185,19 @@ struct profile_gnmi {
 	struct profile_inherited inherited;
 	const char *extends;
 	int extends_line; /* NULL */
-	const char **without;
-	size_t n_without;
+	const char **without, **unserved;
+	size_t n_without, n_unserved;
 	/* of inherited streams: .name, .hows, .n_hows and .line alone */
 	struct profile_gnmi_stream *ways;
 	size_t n_ways;
 };
+
+#define PROFILE_GNMI_PLAIN_MAX 512
+
+/* profile_gnmi_plain - @path as models write it, without keys: "/interfaces/interface/state/mtu";
+ * cut at @size. Returns @buf. */
+char *profile_gnmi_plain(const char *path, char *buf, size_t size);
+/* profile_gnmi_is_under - is @path, whose keys do not count, the plain path @plain or below it? */
+bool profile_gnmi_is_under(const char *path, const char *plain);
 
 #endif

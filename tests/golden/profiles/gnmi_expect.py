@@ -9,17 +9,20 @@ import sys
 from collections import defaultdict
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gnmi")
-P, Q, N = r"\[(?:interface-id|name)=(?P<port>[^\]]+)\]", r"\[(?:name|queue-name|queue-number|queue)=(?:unicast-)?(?P<prio>\d+)\]", r"\[(?:priority|pg-id|index)=(?P<prio>\d+)\]"
+P, Q, N = r"\[(?:interface-id|name)=(?P<port>[^\]]+)\]", r"\[(?:name|queue-name|queue-number|queue)=(?:unicast-|UC)?(?P<prio>\d+)\]", r"\[(?:priority|pg-id|index)=(?P<prio>\d+)\]"
 OC_Q, NVUE_SP = r"/qos/interfaces/interface%s/output/queues/queue%s/state/" % (P, Q), r"/qos/interfaces/interface%s/(?:switch-priority%s/state|state/switch-priority%s)/" % (P, N, N.replace("<prio>", "<prio2>"))
 SRL_Q, SRL_PFC, QMON = r"/qos/interfaces/interface%s/output/queues/queue%s/" % (P, Q), r"/qos/interfaces/interface%s/pfc/" % P, r"/junos/system/linecard/qmon-sw%s/egress%s/" % (P, Q)
 PFCQ = SRL_PFC + r"pfc-queue\[pfc-queue-name=(?:pfc-?)?(?P<prio>\d)\]/"
+EOS_PFC, EOS_FEC = r"/interfaces/interface%s/ethernet/pfc/" % P, r"/interfaces/interface%s/ethernet/phys/phy\[index=\d+\]/ingress/fec/state/" % P
+EOS_PRIO, EOS_WD = EOS_PFC + r"priorities/priority%s/state/" % N, EOS_PFC + r"watchdog/tx-queues/tx-queue%s\[queue-type=\w+\]/state/" % N
 EVO = r"/cos/interfaces/interface%s/queues/queue%s/" % (P, Q)
 # path, metric, factor; how several lines of one thing become one: add, min, max, or "else" (only where nothing better came)
 TABLE = [
     (r"/interfaces/interface%s/state/counters/in-octets" % P, "port.in_octets", 1, "add"), (r"/interfaces/interface%s/state/counters/out-octets" % P, "port.out_octets", 1, "add"),
-    (r"/interfaces/interface%s/state/oper-status" % P, "port.oper_up", {"UP": 1}, "add"),
+    (r"/interfaces/interface%s/state/oper-status" % P, "port.oper_up", {'"UP"': 1, "UP": 1}, "add"),
+    (r"/interfaces/interface%s/state/counters/in-fcs-errors" % P, "port.fcs_errors", 1, "add"), (r"/interfaces/interface%s/ethernet/state/port-speed" % P, "port.speed_bps", {'"openconfig-if-ethernet:SPEED_400GB"': 400 * 10**9}, "add"),
     (r"/interfaces/interface%s/phy/channels/channel\[id=\d+\]/ber/state/raw-ber" % P, "port.pre_fec_ber", 1.0, "max"), (r"/interfaces/interface%s/phy/fec/state/rs-fec-uncorrectable-blocks" % P, "port.fec_uncorrectable", 1, "add"),
-    (OC_Q + "transmit-octets", "queue.out_octets", 1, "add"), (OC_Q + "ecn-marked-pkts", "queue.ecn_marked", 1, "add"), (OC_Q + "no-buffer-uc-dropped-pkts", "queue.drops", 1, "add"),
+    (OC_Q + "transmit-octets", "queue.out_octets", 1, "add"), (OC_Q + "ecn-marked-pkts", "queue.ecn_marked", 1, "add"), (OC_Q + "transmit-pkts", "queue.out_packets", 1, "add"), (OC_Q + "wred-dropped-pkts", "queue.wred_drops", 1, "add"), (OC_Q + "dropped-pkts", "queue.drops", 1, "add"), (OC_Q + "no-buffer-uc-dropped-pkts", "queue.drops", 1, "add"),
     (OC_Q + "shared-buffer/data/max-occupancy", "queue.watermark_bytes", 1, "add"), (OC_Q + "max-queue-len", "queue.watermark_bytes", 1, "else"),
     (OC_Q + "shared-buffer/data/instant-occupancy", "queue.depth_bytes", 1, "add"), (OC_Q + "instant-queue-len", "queue.depth_bytes", 1, "else"),
     (OC_Q + "trim-pkts", "queue.trimmed_packets", 1, "add"), (OC_Q + "out-trim-pkts", "queue.trim_sent_packets", 1, "add"), (OC_Q + "dropped-trim-pkts", "queue.trim_dropped_packets", 1, "add"),
@@ -29,6 +32,10 @@ TABLE = [
     (r"/qos/interfaces/interface%s/input/headroom-buffer\[buffer-type=primary\]/priority-group%s/state/max-occupancy" % (P, N), "pg.headroom_watermark_bytes", 1, "add"),
     (r"/qos/shared-buffer/pools/pool\[id=(?P<pool>[^\]]+)\]/state/data/max-occupancy", "pool.watermark_bytes", 1, "add"), (r"/qos/shared-buffer/pools/pool\[id=(?P<pool>[^\]]+)\]/state/max-occupancy", "pool.watermark_bytes", 1, "else"),
     (r"/qos/shared-buffer/state/cell-size", "cfg.cell_bytes", 1, "add"),
+    (EOS_PRIO + "in-frames", "pfc.rx_frames", 1, "add"), (EOS_PRIO + "out-frames", "pfc.tx_frames", 1, "add"), (EOS_PRIO + "pfc-on-total-rx-time", "pfc.rx_pause_ns", 1, "add"),
+    (EOS_PRIO + "rx-transitions", "pfc.rx_transitions", 1, "add"), (EOS_PRIO + "dropped-pkts", "pg.drops", 1, "add"), (EOS_PRIO + "all-buffers-octets-max-last-poll", "pg.shared_watermark_bytes", 1, "add"),
+    (EOS_WD + "stuck-count", "pfcwd.storms", 1, "add"), (EOS_WD + "recovery-count", "pfcwd.restores", 1, "add"),
+    (EOS_FEC + "corrected-codewords", "port.fec_corrected", 1, "add"), (EOS_FEC + "uncorrected-codewords", "port.fec_uncorrectable", 1, "add"),
     (QMON + "bytes", "queue.out_octets", 1, "add"), (QMON + "packets", "queue.out_packets", 1, "add"), (QMON + "peak-buffer-occupancy-bytes", "queue.watermark_bytes", 1, "add"),
     (QMON + "(?:tail-drop-packets|red-drop-packets-color-[0-3])", "queue.drops", 1, "add"), (QMON + "red-drop-packets-color-[0-3]", "queue.wred_drops", 1, "add"),
     (EVO + "txBytes", "queue.out_octets", 1, "add"), (EVO + "txPkts", "queue.out_packets", 1, "add"), (EVO + "(?:tail|red)DropPkts", "queue.drops", 1, "add"),
@@ -94,8 +101,10 @@ def expected(case):
             if not line.startswith("#"):
                 _, path, _, value = line.rstrip("\n").split("\t")
                 path = re.sub(r"/\+\[", "[", path.split(">")[-1].replace("\\/", "/"))
-                rows.append((path, value))
+                whole = json.loads(value) if value.startswith("{") else {"": value}
+                rows += [(path + ("/" + k.split(":")[-1] if k else ""), v) for k, v in whole.items()]
     numbers = {("pfc-queue" in p, m[1]): v for p, v in rows if (m := re.fullmatch(r"/qos/queues/(?:pfc-)?queue\[(?:name|pfc-queue-name)=([^\]]+)\](?:/state)?/queue-i(?:d|ndex)", p))}
+    numbers |= {(False, m[1]): v for p, v in rows if (m := re.fullmatch(r"/qos/interfaces/interface\[[^\]]+\]/output/queues/queue\[name=([^\]]+)\]/state/id", p))}
     for path, value in rows:
         named = re.search(r"/(pfc-)?queue\[(name|queue-name|pfc-queue-name)=([A-Za-z][^\]]*)\]", path)
         if named and (bool(named[1]), named[3]) in numbers:
@@ -125,7 +134,7 @@ def told(case):
 
 def main():
     bad = 0
-    for case in ("cumulus-5.14", "cumulus-5.16", "junos", "junos-evo", "openconfig", "srlinux-proto"):
+    for case in ("cumulus-5.14", "cumulus-5.16", "eos", "junos", "junos-evo", "openconfig", "srlinux-proto"):
         want, have = expected(case), told(case)
         assert len(want) > 5, case
         for title, rows in (("only here", want - have), ("only in samples.txt", have - want)):

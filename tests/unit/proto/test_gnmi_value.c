@@ -60,6 +60,10 @@ static const struct {
 	{"infinity in words", TEXT("inf"), -EINVAL, 0, -EINVAL, 0},
 	{"beyond a double", TEXT("1e999"), -EINVAL, 0, -ERANGE, 0},
 	{"bytes", {.kind = GNMI_BYTES, .p = "12", .n = 2}, -EINVAL, 0, -EINVAL, 0},
+	{"a float of 32 bits", {.kind = GNMI_BYTES, .p = "\x33\x80\0\0", .n = 4}, -EINVAL, 0, 0,
+		0x1p-24},
+	{"a float that is no number", {.kind = GNMI_BYTES, .p = "\x7f\xc0\0\0", .n = 4}, -EINVAL, 0,
+		-ERANGE, 0},
 	{"null", {.kind = GNMI_NULL}, -EINVAL, 0, -EINVAL, 0},
 };
 
