@@ -8,6 +8,8 @@ import re
 import sys
 from collections import defaultdict
 
+from run import recorded_cells
+
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gnmi")
 P, Q, N = r"\[(?:interface-id|name)=(?P<port>[^\]]+)\]", r"\[(?:name|queue-name|queue-number|queue)=(?:unicast-|UC)?(?P<prio>\d+)\]", r"\[(?:priority|pg-id|index)=(?P<prio>\d+)\]"
 OC_Q, NVUE_SP = r"/qos/interfaces/interface%s/output/queues/queue%s/state/" % (P, Q), r"/qos/interfaces/interface%s/(?:switch-priority%s/state|state/switch-priority%s)/" % (P, N, N.replace("<prio>", "<prio2>"))
@@ -141,6 +143,14 @@ def main():
             for row in sorted(rows):
                 print("%s: %s: %s" % (case, title, " ".join(row)))
                 bad += 1
+    # what docs/coverage.md calls recorded is a sample of a case of that kind of switch
+    recorded = recorded_cells("gnmi")
+    assert recorded
+    for profile, metric in sorted(recorded):
+        cases = [c for c in os.listdir(HERE) if c == profile or c.startswith(profile + "-")]
+        if not any(metric == row[0] for c in cases for row in told(c)):
+            print("%s: docs/coverage.md says 'gnmi R' of %s, which no case brings" % (profile, metric))
+            bad += 1
     return 1 if bad else 0
 
 
