@@ -1,9 +1,9 @@
 /*
  * mcp - messages of the Model Context Protocol.
  *
- * Source: Model Context Protocol, revisions 2024-11-05, 2025-06-18, 2025-11-25 (lifecycle with
- * "initialize") and 2026-07-28 (metadata in each request; "Versioning and Compatibility");
- * JSON-RPC 2.0 Specification. Revision 2025-03-26 is left out: it alone asks for batches.
+ * Source: Model Context Protocol, revisions 2024-11-05, 2025-03-26 (which alone has batches),
+ * 2025-06-18, 2025-11-25 (lifecycle with "initialize") and 2026-07-28 (metadata in each request;
+ * "Versioning and Compatibility"); JSON-RPC 2.0 Specification.
  */
 #include "agent/mcp/mcp.h"
 
@@ -19,8 +19,10 @@
 #include "base/str.h"
 
 /* A document as text in one line. Longer ones are refused with the advice to ask for less: what
- * reads them has a window of its own. */
-#define MCP_TEXT_MAX ((size_t)1 << 20)
+ * reads them has a window of its own. A call may ask for another bound. */
+enum { TEXT_KIB = 96, TEXT_KIB_MAX = 1024 };
+#define BOUND_NAME "max_kib"
+#define BOUND_DOC "longest document in KiB, 1 to 1024; 96 when not given"
 
 /*
  * mcp_tools - served documents as tools.
@@ -69,6 +71,8 @@ static json_t *tool_schema(const struct served_document *row)
 	json_t *properties = json_object(), *required = json_array();
 	tool_put_params(properties, required, row->params);
 	tool_put_params(properties, required, web_range_params);
+	json_object_set_new(properties, BOUND_NAME,
+		json_pack("{s:s, s:s}", "type", "integer", "description", BOUND_DOC));
 	json_object_set_new(schema, "type", json_string("object"));
 	json_object_set_new(schema, "properties", properties);
 	if (json_array_size(required) > 0)
@@ -127,6 +131,7 @@ struct tool_arguments {
 	struct served_given given[TOOL_ARGUMENTS_MAX];
 	char *owned[TOOL_ARGUMENTS_MAX]; /* texts made of numbers; NULL: borrowed */
 	size_t n;
+	size_t text_max; /* bytes of the document */
 };
 
 static void tool_arguments_done(struct tool_arguments *arguments)
@@ -135,12 +140,27 @@ static void tool_arguments_done(struct tool_arguments *arguments)
 		free(arguments->owned[i]);
 }
 
+/* The bound of the document, which is no parameter of it. */
+static int tool_take_bound(struct tool_arguments *to, const json_t *value, struct err *e)
+{
+	json_int_t kib = json_integer_value(value);
+	if (json_is_string(value))
+		kib = strtoll(json_string_value(value), NULL, 10);
+	if (kib < 1 || kib > TEXT_KIB_MAX)
+		return err_set(
+			e, -EINVAL, BOUND_NAME " is a whole number from 1 to %d", TEXT_KIB_MAX);
+	to->text_max = (size_t)kib << 10;
+	return 0;
+}
+
 /* Models write 3 and "3" alike, and true where a flag is meant. False: not given. */
 static int tool_take(
 	struct tool_arguments *to, const char *name, const json_t *value, struct err *e)
 {
 	if (json_is_null(value) || json_is_false(value))
 		return 0;
+	if (str_eq(name, BOUND_NAME))
+		return tool_take_bound(to, value, e);
 	if (to->n == TOOL_ARGUMENTS_MAX)
 		return err_set(e, -EINVAL, "more than %d arguments", TOOL_ARGUMENTS_MAX);
 	struct served_given *given = &to->given[to->n];
@@ -205,17 +225,18 @@ static json_t *tool_failure(const struct err *e)
 }
 
 /* The text goes out as it is; parsed, it is the structured content. */
-static json_t *tool_document(const char *text, size_t n, bool structured)
+static json_t *tool_document(const char *text, size_t n, size_t text_max, bool structured)
 {
 	struct err e = {0};
 	json_error_t why;
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
-	if (n > MCP_TEXT_MAX) {
+	if (n > text_max) {
 		err_set(&e, -E2BIG,
-			"the document has %zu bytes, more than %zu; ask for a shorter time range "
-			"(since, until) or for less of the fabric",
-			n, MCP_TEXT_MAX);
+			"the document has %zu KiB, more than %zu; ask for a shorter time range "
+			"(since, until), a longer step, or less of the fabric, or raise " BOUND_NAME
+			" (at most %d)",
+			(n + 1023) >> 10, text_max >> 10, TEXT_KIB_MAX);
 		return tool_failure(&e);
 	}
 	rw_cleanup(str_done) struct str line = {0};
@@ -240,7 +261,8 @@ static json_t *tool_document(const char *text, size_t n, bool structured)
 static json_t *mcp_tools_call(const struct globals *base, mcp_make_fn *make,
 	const struct served_document *row, const json_t *arguments, bool structured)
 {
-	rw_cleanup(tool_arguments_done) struct tool_arguments taken = {0};
+	rw_cleanup(tool_arguments_done) struct tool_arguments taken = {
+		.text_max = (size_t)TEXT_KIB << 10};
 	rw_cleanup(freep) char *text = NULL;
 	size_t n = 0;
 	struct err e = {0};
@@ -251,10 +273,11 @@ static json_t *mcp_tools_call(const struct globals *base, mcp_make_fn *make,
 		rc = make(base, row, taken.given, taken.n, true, &text, &n, &e);
 	if (rc < 0)
 		return tool_failure(&e);
-	return tool_document(text, n, structured);
+	return tool_document(text, n, taken.text_max, structured);
 }
 
 #define MODERN "2026-07-28"
+#define BATCHES "2025-03-26" /* the revision that has them */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
@@ -262,7 +285,7 @@ static json_t *mcp_tools_call(const struct globals *base, mcp_make_fn *make,
 #define LIST_TTL_MS 3600000
 
 /* Newest first. */
-static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
+static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", BATCHES, "2024-11-05"};
 
 enum mcp_error {
 	MCP_PARSE = -32700,
@@ -300,8 +323,11 @@ static json_t *mcp_reply(const json_t *id)
 {
 	json_t *reply = json_object();
 	json_object_set_new(reply, "jsonrpc", json_string("2.0"));
+	/* of a message whose id could not be read: null (JSON-RPC 2.0, response object) */
+	json_t *same = json_null();
 	if (id)
-		json_object_set_new(reply, "id", json_copy((json_t *)(uintptr_t)id));
+		same = json_copy((json_t *)(uintptr_t)id);
+	json_object_set_new(reply, "id", same);
 	return reply;
 }
 
@@ -540,6 +566,29 @@ static json_t *mcp_message(struct mcp *mcp, const json_t *message)
 	return mcp_legacy(mcp, &request);
 }
 
+static json_t *mcp_one(struct mcp *mcp, const json_t *message)
+{
+	if (json_is_object(message))
+		return mcp_message(mcp, message);
+	return mcp_error(NULL, MCP_REQUEST,
+		"expected one JSON-RPC object a line; batches are of revision " BATCHES);
+}
+
+/* The replies that are due, as one array; NULL where none is. */
+static json_t *mcp_batch(struct mcp *mcp, const json_t *messages)
+{
+	json_t *replies = json_array();
+	for (size_t i = 0; i < json_array_size(messages); i++) {
+		json_t *reply = mcp_one(mcp, json_array_get(messages, i));
+		if (reply)
+			json_array_append_new(replies, reply);
+	}
+	if (json_array_size(replies) > 0)
+		return replies;
+	json_decref(replies);
+	return NULL;
+}
+
 static bool mcp_blank(const char *line, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -567,11 +616,10 @@ char *mcp_answer(struct mcp *mcp, const char *line, size_t n)
 	json_t *reply;
 	if (!message)
 		reply = mcp_error(NULL, MCP_PARSE, "not JSON: %s", why.text);
-	else if (!json_is_object(message))
-		reply = mcp_error(NULL, MCP_REQUEST,
-			"expected one JSON-RPC object a line; batches are not served");
+	else if (json_array_size(message) > 0 && str_eq(mcp->agreed, BATCHES))
+		reply = mcp_batch(mcp, message);
 	else
-		reply = mcp_message(mcp, message);
+		reply = mcp_one(mcp, message);
 	json_decref(message);
 	return mcp_text(reply);
 }

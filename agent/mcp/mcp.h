@@ -40,7 +40,7 @@ struct mcp {
 /*
  * mcp_answer - the reply to one message of @n bytes, as text in one line without its newline;
  * free(). NULL where none is due: notifications, replies, a blank line. Foreign bytes: whatever
- * they are, the reply is a JSON-RPC object.
+ * they are, the reply is a JSON-RPC object, or the array of those of a batch.
  */
 char *mcp_answer(struct mcp *mcp, const char *line, size_t n);
 

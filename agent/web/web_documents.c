@@ -741,6 +741,8 @@ static json_t *openapi_response(const char *description, const char *type, const
 	if (!type)
 		return json_pack("{s:s}", "description", description);
 	const char *key = "type", *value = "string";
+	if (strcmp(type, "text/event-stream") == 0) /* an answer without an end has no schema */
+		return json_pack("{s:s, s:{s:{}}}", "description", description, "content", type);
 	if (schema) {
 		snprintf(at, sizeof(at), "/schema/%s.schema.json", schema);
 		key = "$ref";
@@ -770,13 +772,30 @@ static json_t *openapi_responses(const char *type, const char *schema)
 	return all;
 }
 
+#define OPENAPI_DURATION "^[1-9][0-9]{0,3}(s|m|h|d)$"
+
+/* A time is one of RFC 3339 or lies so long ago; @text is its name. */
+static json_t *openapi_param_schema(const char *text)
+{
+	static const char *const times[] = {"since", "until", "around"};
+	json_t *schema = json_pack("{s:s}", "type", "string");
+	if (str_eq(text, "span"))
+		json_object_set_new(schema, "pattern", json_string(OPENAPI_DURATION));
+	for (size_t i = 0; i < rw_countof(times); i++)
+		if (str_eq(text, times[i]))
+			json_object_set_new(schema, "anyOf",
+				json_pack("[{s:s}, {s:s}]", "format", "date-time", "pattern",
+					OPENAPI_DURATION));
+	return schema;
+}
+
 static void openapi_params(json_t *list, const struct served_param *params)
 {
 	for (; params && params->name; params++)
 		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "name", params->name, "in",
-				"query", "description", params->doc, "required",
-				(int)params->required, "schema", "type", "string"));
+			json_pack("{s:s, s:s, s:s, s:b, s:o}", "name", params->name, "in", "query",
+				"description", params->doc, "required", (int)params->required,
+				"schema", openapi_param_schema(params->name)));
 }
 
 /* "pause/tree" as a name for generated code: "pause_tree". */

@@ -26,20 +26,31 @@ static int make(const struct globals *base, const struct served_document *row,
 	return 0;
 }
 
+static void look_at_one(const json_t *message)
+{
+	const json_t *result = json_object_get(message, "result");
+	const json_t *error = json_object_get(message, "error");
+	if ((result != NULL) == (error != NULL) || !json_object_get(message, "id"))
+		abort();
+	if (error && !json_is_integer(json_object_get(error, "code")))
+		abort();
+}
+
+/* One reply, or those of a batch. */
 static void look_at(char *reply)
 {
 	rw_cleanup(freep) char *text = reply;
 	if (!text)
 		return;
+	if (strchr(text, '\n'))
+		abort();
 	json_t *message = json_loads(text, 0, NULL);
-	const json_t *result = json_object_get(message, "result");
-	const json_t *error = json_object_get(message, "error");
-	if (strchr(text, '\n') || (result != NULL) == (error != NULL))
+	if (json_is_object(message))
+		look_at_one(message);
+	else if (json_array_size(message) == 0)
 		abort();
-	if (result && !json_object_get(message, "id"))
-		abort();
-	if (error && !json_is_integer(json_object_get(error, "code")))
-		abort();
+	for (size_t i = 0; i < json_array_size(message); i++)
+		look_at_one(json_array_get(message, i));
 	json_decref(message);
 }
 

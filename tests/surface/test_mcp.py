@@ -101,7 +101,7 @@ class Mcp(unittest.TestCase):
 
     def test_each_revision_of_initialize(self):
         for asked, agreed in (("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18"),
-                              ("2024-11-05", "2024-11-05"), ("2099-01-01", "2025-11-25")):
+                              ("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("2099-01-01", "2025-11-25")):
             with self.subTest(asked=asked):
                 session = self.session()
                 result = session.begin(asked)
@@ -110,9 +110,44 @@ class Mcp(unittest.TestCase):
                 self.assertIn("tools", result["capabilities"])
                 self.assertEqual(session.ask("ping")["result"], {})
                 answer = session.tool("status")
-                self.assertEqual("structuredContent" in answer, agreed > "2025")
+                self.assertEqual("structuredContent" in answer, agreed > "2025-06")
                 session.child.stdin.close()
                 self.assertEqual(session.child.wait(DEADLINE_S), 0)
+
+    def test_batches_of_the_revision_that_has_them(self):
+        batch = (b'[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/cancelled"},7,'
+                 b'{"jsonrpc":"2.0","id":"b","method":"tools/drop"}]\n')
+        session = self.session()
+        session.begin("2025-03-26")
+        session.send(batch)
+        ping, bad, drop = session.reply()
+        self.assertEqual((ping["id"], ping["result"]), ("a", {}))
+        self.assertEqual((bad["id"], bad["error"]["code"]), (None, -32600))
+        self.assertEqual((drop["id"], drop["error"]["code"]), ("b", -32601))
+        session.send(b'[{"jsonrpc":"2.0","method":"notifications/cancelled"}]\n')  # no reply is due
+        self.assertEqual(session.ask("ping")["result"], {})
+        session.send(b"[]\n")
+        self.assertEqual(session.reply()["error"]["code"], -32600)
+        other = self.session()
+        other.begin("2025-06-18")
+        other.send(batch)
+        self.assertEqual(other.reply()["error"]["code"], -32600)
+
+    def test_a_document_has_a_bound(self):
+        """All samples of all ports are no context for a model: the advice is, and a longer one only where it is asked for."""
+        session = self.session()
+        session.begin()
+        every = {"metric": "port.in_octets", "since": "1970-01-01T00:00:00Z", "until": "1970-01-01T00:08:00Z"}
+        answer = session.tool("query", **every)
+        self.assertTrue(answer["isError"])
+        self.assertIn("more than 96; ask for a shorter time range", answer["content"][0]["text"])
+        self.assertLess(len(json.dumps(answer)), 1000)
+        longer = session.tool("query", max_kib=1024, **every)
+        self.assertFalse(longer["isError"], longer["content"][0]["text"][:200])
+        self.assertGreater(len(longer["content"][0]["text"]), 96 << 10)
+        self.assertFalse(session.tool("query", step="4m", agg="mean", **every)["isError"])
+        for wrong in (0, 1025, "x", True):
+            self.assertIn("max_kib is a whole number", session.tool("status", max_kib=wrong)["content"][0]["text"])
 
     def test_a_request_that_names_its_revision(self):
         session = self.session()

@@ -79,6 +79,15 @@ def test_documents_are_the_commands(case):
         incidents = web.json("/api/v1/incidents?all=1")["incidents"]
         check(incidents, "the case has no incident")
         ids = {p[len("/api/v1/"):]: incidents[0]["id"] for p in paths if p.startswith("/api/v1/incident/")}
+        # A time says how it is written, and what it says is taken; a stream of events has no schema.
+        schema = {p["name"]: p["schema"] for p in paths["/api/v1/status"]["get"]["parameters"]}
+        ago = schema["since"]["anyOf"][1]["pattern"]
+        check(schema["since"]["anyOf"][0] == {"format": "date-time"} and schema["span"]["pattern"] == ago, "times: %s" % schema)
+        for text, good in (("90s", True), ("15m", True), ("7d", True), ("yesterday", False), ("", False), ("-1h", False)):
+            check(bool(re.search(ago, text)) == good, "%r by the pattern" % text)
+            check((web.get("/api/v1/status?since=" + text)[0] == 200) == good, "%r by the server" % text)
+        check(b"is not a time" not in web.get("/api/v1/status?since=2026-11-21T03:00:00.5%2B01:00")[2], "a date-time of RFC 3339")
+        check(paths["/api/v1/events"]["get"]["responses"]["200"]["content"] == {"text/event-stream": {}}, "events")
         seen, schemas = 0, schema_files.Schemas(os.path.dirname(case.binary))
         for full in sorted(paths):
             path = full[len("/api/v1/"):] if full.startswith("/api/v1/") else None
