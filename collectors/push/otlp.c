@@ -514,7 +514,8 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 	static const char *const prefixes[] = {[FEED_UNKNOWN_NAME] = "unknown",
 		[FEED_UNKNOWN_DEVICE] = "nodevice",
 		[FEED_UNSUPPORTED] = "unsupported",
-		[FEED_BEYOND] = "beyond"};
+		[FEED_BEYOND] = "beyond",
+		[FEED_MISNAMED] = "misnamed"};
 	const struct push_feed_counts *c = push_feed_counts(otlp->feed);
 	const struct {
 		const char *key;
@@ -530,6 +531,7 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 		{"unsupported_points", c->unsupported},
 		{"delta_points", c->delta},
 		{"no_device_points", c->no_device},
+		{"misnamed", c->misnamed},
 		{"no_place_points", c->no_place},
 		{"no_value_points", c->no_value},
 		{"repeated_points", c->repeated},

@@ -25,6 +25,7 @@ enum { SENDER_NAME_MAX = 254 };
  * conventions, host and service; net.host.name is the older name of the first. */
 static const char *const sender_keys[] = {"host.name", "net.host.name", "hostname", "host",
 	"device.name", "service.instance.id", "host.id", "net.host.ip", "host.ip"};
+#define SENDER_HOST_KEYS 5 /* so many of them are names that people give */
 
 struct push_senders {
 	struct smap *names; /* lower case -> number + 1; 0 = of several */
@@ -141,8 +142,8 @@ uint32_t push_senders_named(const struct push_senders *senders, const char *name
 	return found;
 }
 
-uint32_t push_senders_find(const struct push_senders *senders, const uint8_t address[16],
-	const struct push_label *labels, size_t n)
+static uint32_t senders_by_labels(
+	const struct push_senders *senders, const struct push_label *labels, size_t n)
 {
 	for (size_t i = 0; i < rw_countof(sender_keys); i++) {
 		const struct push_label *label = push_label_of(labels, n, sender_keys[i]);
@@ -152,7 +153,25 @@ uint32_t push_senders_find(const struct push_senders *senders, const uint8_t add
 		if (found != SENDER_NONE)
 			return found;
 	}
+	return SENDER_NONE;
+}
+
+uint32_t push_senders_find(const struct push_senders *senders, const uint8_t address[16],
+	const struct push_label *labels, size_t n)
+{
+	const uint32_t named = senders_by_labels(senders, labels, n);
+	if (named != SENDER_NONE)
+		return named;
 	return sender_get(senders->addresses, address, 16);
+}
+
+/* sender_host - the name that a resource gives its host; NULL: none. */
+static const struct push_label *sender_host(const struct push_label *labels, size_t n)
+{
+	const struct push_label *label = NULL;
+	for (size_t i = 0; i < SENDER_HOST_KEYS && !label; i++)
+		label = push_label_of(labels, n, sender_keys[i]);
+	return label;
 }
 
 bool push_senders_address(const struct push_senders *senders, const uint8_t address[16])
@@ -267,6 +286,7 @@ struct push_feed {
 	struct map *names_of; /* sender (FEED_SENDERS_MAX: all) and device -> how many names it
 				 brought */
 	struct map *unknown; /* hashes of names */
+	struct map *stand_in; /* address of a device -> the name of no device that it stands for */
 	struct feed_names named[FEED_KINDS];
 	struct sample *pending;
 	size_t n_pending, cap_pending;
@@ -342,6 +362,29 @@ static void feed_refuse(struct push_feed *feed, uint64_t points, const char *fmt
 
 /* ---- resources and metrics ------------------------------------------------------ */
 
+/* feed_stand_in - the resource's host is no device, and its address is one's. An address stands for
+ * one such name, as a switch may be called otherwise there; a second one is another switch behind
+ * the same Collector, of which nothing is known. Both are told. */
+static void feed_stand_in(struct push_feed *feed, const struct push_label *host)
+{
+	const uint64_t address = push_hash(feed->address, 16, feed->o.seed);
+	const uint64_t name = push_hash(host->value, host->n_value, feed->o.seed);
+	uint64_t known;
+	char told[SENDER_TEXT_MAX];
+	if (!map_get(feed->stand_in, address, &known)) {
+		map_put(feed->stand_in, address, name);
+		known = name;
+	}
+	if (known != name) {
+		feed->device = SENDER_NONE;
+		return;
+	}
+	feed->counts.misnamed++;
+	push_senders_describe(
+		feed->address, feed->resource_labels.v, feed->resource_labels.n, told);
+	feed_name(feed, FEED_MISNAMED, told, strlen(told), 1);
+}
+
 static void feed_on_resource(void *arg, struct bytes labels)
 {
 	struct push_feed *feed = arg;
@@ -349,8 +392,15 @@ static void feed_on_resource(void *arg, struct bytes labels)
 	feed->resource_hash = push_hash(feed->address, 16, feed->o.seed);
 	feed->resource_hash = push_hash(labels.p, bytes_left(&labels), feed->resource_hash);
 	otlp_labels_of(labels, OTLP_IN_RESOURCE, &feed->resource_labels);
-	feed->device = push_senders_find(
-		feed->senders, feed->address, feed->resource_labels.v, feed->resource_labels.n);
+	const struct push_label *told = feed->resource_labels.v;
+	const size_t n = feed->resource_labels.n;
+	feed->device = senders_by_labels(feed->senders, told, n);
+	if (feed->device != SENDER_NONE)
+		return;
+	feed->device = sender_get(feed->senders->addresses, feed->address, 16);
+	const struct push_label *host = sender_host(told, n);
+	if (host && feed->device != SENDER_NONE)
+		feed_stand_in(feed, host);
 }
 
 static void feed_unknown(struct push_feed *feed, uint64_t points)
@@ -825,6 +875,8 @@ void push_feed_devices(struct push_feed *feed, const struct config *config)
 	push_senders_free(feed->senders);
 	feed->senders = push_senders_new(config);
 	map_clear(feed->places);
+	map_clear(feed->stand_in);
+	feed->named[FEED_MISNAMED].n = 0;
 	feed->named[FEED_UNKNOWN_DEVICE].n = 0;
 	feed->named[FEED_BEYOND].n = 0;
 }
@@ -847,6 +899,7 @@ struct push_feed *push_feed_new(const struct push_feed_options *options)
 	feed->names_of = map_new();
 	feed->n_sent = 1;
 	feed->unknown = map_new();
+	feed->stand_in = map_new();
 	return feed;
 }
 
@@ -862,6 +915,7 @@ void push_feed_free(struct push_feed *feed)
 	map_free(feed->names_of);
 	free(feed->free);
 	map_free(feed->unknown);
+	map_free(feed->stand_in);
 	free(feed->series);
 	free(feed->pending);
 	free(feed);

@@ -85,6 +85,7 @@ struct push_feed_counts {
 	uint64_t unsupported; /* points of histograms and summaries */
 	uint64_t delta; /* points of sums that are no running totals */
 	uint64_t no_device; /* points of senders that are no device */
+	uint64_t misnamed; /* resources of a host that is no device, taken for that of the address */
 	uint64_t no_place; /* points without the label of the port, or with one that cannot be */
 	uint64_t no_value; /* values that cannot be */
 	uint64_t repeated; /* points that came before, or are older than the newest */
@@ -103,6 +104,7 @@ enum push_feed_kind {
 	FEED_UNKNOWN_DEVICE,
 	FEED_UNSUPPORTED,
 	FEED_BEYOND, /* the sender of points that had no room */
+	FEED_MISNAMED, /* the sender by whose address it is known, not by its name */
 	FEED_KINDS
 };
 typedef void push_feed_named_fn(void *arg, const char *name, uint64_t points);

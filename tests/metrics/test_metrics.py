@@ -98,6 +98,8 @@ def test_shipped(known):
     for panel in grafana["panels"]:
         for target in panel.get("targets", []):
             shown |= names(target["expr"])
+            for selector in re.findall(r"\brocewatch_[a-z0-9_]+(?:\{[^}]*\})?", target["expr"]):
+                check('instance=~"$instance"' in selector, "panel '%s' is of all fabrics together: %s", panel["title"], selector)
     for annotation in grafana["annotations"]["list"]:
         shown |= names(annotation["expr"])
     rules = open(os.path.join(SOURCE, "config/prometheus/rocewatch.rules.yml")).read()

@@ -106,9 +106,9 @@ def names_kept(prometheus):
     check(not renamed, "labels that collide with those of Prometheus: %s", sorted(renamed)[:5])
 
 
-def dashboard(prometheus):
-    """Asks what each panel asks, and names each series as its legend does. Two series with one name are one line to a reader. Returns
-    {title of the panel: {name: value}}."""
+def dashboard(prometheus, instance=".*", device=".*"):
+    """Asks what each panel asks, with the variables as Grafana puts them in (".*" is All), and names each series as its legend does. Two
+    series with one name are one line to a reader. Returns {title of the panel: {name: value}}."""
     with open(os.path.join(SOURCE, "config/grafana/rocewatch.json")) as f:
         panels = [p for p in json.load(f)["panels"] if p.get("targets")]
     check(len(panels) > 25, "panels: %d", len(panels))
@@ -116,8 +116,11 @@ def dashboard(prometheus):
     for panel in panels:
         names = shown.setdefault(panel["title"], {})
         for target in panel["targets"]:
-            for series in prometheus.query(target["expr"]):
+            expression = target["expr"].replace("$instance", instance).replace("$device", device)
+            check("$" not in expression, "panel '%s' asks with a variable that is not there: %s", panel["title"], expression)
+            for series in prometheus.query(expression):
                 labels = series["metric"]
+                check(re.fullmatch(device, labels.get("device", "")) or not labels.get("device"), "panel '%s', switch %s: %s", panel["title"], device, labels)
                 # A label without a value is no label: {{port}} of a switch's own counter is empty.
                 name = re.sub(r"\{\{(\w+)\}\}", lambda m: labels.get(m.group(1), ""), target["legendFormat"]) or json.dumps(labels, sort_keys=True)
                 check(name not in names, "panel '%s' has two series called '%s': %s", panel["title"], name, labels)
@@ -179,6 +182,13 @@ def test_storm(directory, processes):
     panels = dashboard(prometheus)
     for title in ("Job state", "Fabric", "Golden signals", "Open incidents", "Pause time, share of a second, by origin"):
         check(panels[title], "panel '%s' is empty", title)
+    # One switch chosen: its series and no other's. Another fabric chosen: nothing.
+    paused = {name.split()[0] for name in panels["Pause time, share of a second, by origin"]}
+    check("leaf2" in paused and len(paused) > 1, "switches that are paused: %s", paused)
+    one = dashboard(prometheus, device="leaf2")["Pause time, share of a second, by origin"]
+    check({name.split()[0] for name in one} == {"leaf2"}, "leaf2 alone: %s", one)
+    other = dashboard(prometheus, instance="192.0.2.1:9421")
+    check(not any(other.values()), "another fabric: %s", {title: names for title, names in other.items() if names})
     target = get(base + "/api/v1/targets")["data"]["activeTargets"][0]
     check(target["health"] == "up" and not target["lastError"], "the scrape: %s", target["lastError"])
     rules = [rule for group in get(base + "/api/v1/rules")["data"]["groups"] for rule in group["rules"]]

@@ -27,6 +27,12 @@ static const struct push_trouble push_troubles[] = {
 		"'push: "
 		"{ address: ADDRESS }'",
 		"nodevice:"},
+	{"misnamed",
+		"pushed messages name a host that is no device, and were taken for the device of "
+		"their address",
+		"give that device 'push: { names: [NAME] }' if it is this host; a Collector has to "
+		"set host.name to the device's name (docs/push.md)",
+		"misnamed:"},
 	{"strangers", "connections came from addresses that are not allowed, and were refused",
 		"add the senders to push.allow, or their address to the device (push.address)",
 		"stranger_"},

@@ -33,7 +33,8 @@ static int feed_setup(void **state)
 				   "      - { name: \"rx_power_lane_{lane}\", metric: "
 				   "optic.rx_power_dbm, fold: min }\n";
 	static const char *const names[] = {"leaf1"}, *const more_names[] = {"leaf2"};
-	static struct config_device_push push = {.names = names, .n_names = 1},
+	static struct config_device_push push = {.names = names, .n_names = 1,
+						 .address = "10.0.0.77"},
 					 more = {.names = more_names, .n_names = 1};
 	static struct config_device devices[] = {
 		{.name = "d0", .push = &push}, {.name = "d1", .push = &more}};
@@ -378,9 +379,33 @@ static void invented_names(void **state)
 	assert_int_equal(push_feed_counts(feed)->forgotten, 0);
 }
 
+/* A host name of no device, from the address of leaf1: one such name stands for leaf1 and is told; a
+ * second one is another switch behind the same Collector, and is not. */
+static void address_stands_for_one_name(void **state)
+{
+	const struct told row = {"rx_power_lane_1", "device_name", "mlx5_0", NOW_NS, -2};
+	sender = 77;
+	make_of("son1", &row, 1);
+	assert_int_equal(take(n_message, 0).refused, 0);
+	assert_int_equal(push_feed_counts(feed)->misnamed, 1);
+	make_of("son2", &row, 1);
+	const struct push_feed_result other = take(n_message, 0);
+	assert_int_equal(other.refused, 1);
+	assert_non_null(strstr(other.message, "son2_at_10.0.0.77"));
+	assert_int_equal(push_feed_counts(feed)->misnamed, 1);
+	assert_int_equal(push_feed_counts(feed)->no_device, 1);
+	make_of("leaf2", &row, 1); /* a device's name holds, wherever it comes from */
+	assert_int_equal(take(n_message, 0).refused, 0);
+	make_of("leaf1", &row, 1);
+	assert_int_equal(take(n_message, 0).refused, 0);
+	assert_int_equal(push_feed_counts(feed)->misnamed, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			address_stands_for_one_name, feed_setup, feed_teardown),
 		cmocka_unit_test_setup_teardown(taken_in_parts, feed_setup, feed_teardown),
 		cmocka_unit_test_setup_teardown(half_a_message, feed_setup, feed_teardown),
 		cmocka_unit_test_setup_teardown(totals_that_fall, feed_setup, feed_teardown),
