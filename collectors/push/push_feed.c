@@ -157,12 +157,13 @@ static uint32_t senders_by_labels(
 }
 
 uint32_t push_senders_find(const struct push_senders *senders, const uint8_t address[16],
-	const struct push_label *labels, size_t n)
+	const struct push_label *labels, size_t n, bool *ret_by_address)
 {
-	const uint32_t named = senders_by_labels(senders, labels, n);
-	if (named != SENDER_NONE)
-		return named;
-	return sender_get(senders->addresses, address, 16);
+	uint32_t found = senders_by_labels(senders, labels, n);
+	*ret_by_address = found == SENDER_NONE;
+	if (*ret_by_address)
+		found = sender_get(senders->addresses, address, 16);
+	return found;
 }
 
 /* sender_host - the name that a resource gives its host; NULL: none. */
@@ -394,12 +395,10 @@ static void feed_on_resource(void *arg, struct bytes labels)
 	otlp_labels_of(labels, OTLP_IN_RESOURCE, &feed->resource_labels);
 	const struct push_label *told = feed->resource_labels.v;
 	const size_t n = feed->resource_labels.n;
-	feed->device = senders_by_labels(feed->senders, told, n);
-	if (feed->device != SENDER_NONE)
-		return;
-	feed->device = sender_get(feed->senders->addresses, feed->address, 16);
+	bool by_address;
+	feed->device = push_senders_find(feed->senders, feed->address, told, n, &by_address);
 	const struct push_label *host = sender_host(told, n);
-	if (host && feed->device != SENDER_NONE)
+	if (host && by_address && feed->device != SENDER_NONE)
 		feed_stand_in(feed, host);
 }
 

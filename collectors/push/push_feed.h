@@ -85,7 +85,8 @@ struct push_feed_counts {
 	uint64_t unsupported; /* points of histograms and summaries */
 	uint64_t delta; /* points of sums that are no running totals */
 	uint64_t no_device; /* points of senders that are no device */
-	uint64_t misnamed; /* resources of a host that is no device, taken for that of the address */
+	uint64_t
+		misnamed; /* resources of a host that is no device, taken for that of the address */
 	uint64_t no_place; /* points without the label of the port, or with one that cannot be */
 	uint64_t no_value; /* values that cannot be */
 	uint64_t repeated; /* points that came before, or are older than the newest */
@@ -127,9 +128,10 @@ void push_senders_free(struct push_senders *senders); /* NULL is fine */
  * than one. */
 uint32_t push_senders_named(const struct push_senders *senders, const char *name, size_t n);
 
-/* push_senders_find - by the resource's labels (host.name and others), else by the address. */
+/* push_senders_find - by the resource's labels (host.name and others), else by the address, which
+ * *@ret_by_address then says. SENDER_NONE for neither. */
 uint32_t push_senders_find(const struct push_senders *senders, const uint8_t address[16],
-	const struct push_label *labels, size_t n);
+	const struct push_label *labels, size_t n, bool *ret_by_address);
 
 /* push_senders_address - is it an address of a device? */
 bool push_senders_address(const struct push_senders *senders, const uint8_t address[16]);

@@ -33,7 +33,8 @@ static int feed_setup(void **state)
 				   "      - { name: \"rx_power_lane_{lane}\", metric: "
 				   "optic.rx_power_dbm, fold: min }\n";
 	static const char *const names[] = {"leaf1"}, *const more_names[] = {"leaf2"};
-	static struct config_device_push push = {.names = names, .n_names = 1,
+	static struct config_device_push push = {.names = names,
+						 .n_names = 1,
 						 .address = "10.0.0.77"},
 					 more = {.names = more_names, .n_names = 1};
 	static struct config_device devices[] = {
@@ -379,8 +380,8 @@ static void invented_names(void **state)
 	assert_int_equal(push_feed_counts(feed)->forgotten, 0);
 }
 
-/* A host name of no device, from the address of leaf1: one such name stands for leaf1 and is told; a
- * second one is another switch behind the same Collector, and is not. */
+/* A host name of no device, from the address of leaf1: one such name stands for leaf1 and is told;
+ * a second one is another switch behind the same Collector, and is not. */
 static void address_stands_for_one_name(void **state)
 {
 	const struct told row = {"rx_power_lane_1", "device_name", "mlx5_0", NOW_NS, -2};
