@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "agent/answers/ecmp/answer.h"
 #include "agent/answers/links/answer.h"
+#include "agent/answers/lint/answer.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/spine/answer.h"
 #include "agent/answers/topology/topology_views.h"
@@ -69,6 +70,7 @@ static const struct printed {
 	{"pause-ports", NULL, &pause_ports_answer_shape, false, false},
 	{"topology-show", NULL, &topo_answer_shape, false, false},
 	{"topology-check", NULL, &topology_audit_shape, false, false},
+	{"lint", NULL, &lint_answer_shape, false, false},
 	{"report-tuning", NULL, &tuning_answer_shape, true, true},
 	{"ecmp-groups", "Imbalance of each ECMP group with the chance baseline.",
 		&spine_answer_shape, true, false},

@@ -194,6 +194,16 @@ static int compare_groups(const void *left, const void *right)
 		((const struct fabric_group *)left)->id, ((const struct fabric_group *)right)->id);
 }
 
+bool fabric_threshold_fits(
+	const struct fabric_threshold *threshold, const struct fabric_port *port, int priority)
+{
+	if (threshold->priority != priority || !str_glob(threshold->devices, port->device->name))
+		return false;
+	if (str_glob(threshold->ports, port->name))
+		return true;
+	return port->alias[0] && str_glob(threshold->ports, port->alias);
+}
+
 void fabric_sort(struct fabric *fabric)
 {
 	if (fabric->n_devices)

@@ -397,6 +397,9 @@ const struct exit_code exit_codes[] = {
 	{"db stat", 1, "The file is damaged, or is no database."},
 	{"db vacuum", 1, "Another process writes the database; stop the agent first."},
 	{"incident burst", 1, "No single values are kept of this incident."},
+	{"lint", 0, "Nothing was found that is worse than an info."},
+	{"lint", 1, "Findings: the rows say what. Also: it could not be judged."},
+	{"lint", 2, "The configuration or a file has mistakes; or wrong usage."},
 	{"pcap", 1,
 		"A file is truncated, damaged or no capture. The others are reported all the "
 		"same."},

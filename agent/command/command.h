@@ -72,7 +72,7 @@ struct subcommand {
 	const char *options; /* which options of the command it takes, with blanks; NULL none */
 	unsigned takes; /* enum command_takes */
 	unsigned formats; /* enum command_writes */
-	const char *other_format; /* one that only this row writes; NULL */
+	const char *other_format; /* those that only this row writes: "sarif|junit"; NULL */
 	struct example examples[2];
 	/* One of the two. run(): with the exit code. act(): with the database open over the time
 	 * range of the command; 0, -EINVAL for wrong usage, or another negative errno and @e. */

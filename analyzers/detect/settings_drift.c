@@ -182,9 +182,7 @@ static const struct fabric_threshold *declared_for(
 {
 	for (size_t i = 0; i < fabric->n_thresholds; i++) {
 		const struct fabric_threshold *t = &fabric->thresholds[i];
-		if (t->priority == priority && str_glob(t->devices, port->device->name) &&
-			(str_glob(t->ports, port->name) ||
-				(port->alias[0] && str_glob(t->ports, port->alias))))
+		if (fabric_threshold_fits(t, port, priority))
 			return t;
 	}
 	return NULL;

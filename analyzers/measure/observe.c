@@ -829,16 +829,6 @@ static double bytes_or_none(uint64_t value)
 	return NAN;
 }
 
-static bool threshold_applies(
-	const struct fabric_threshold *threshold, const struct fabric_port *port, int priority)
-{
-	if (threshold->priority != priority || !str_glob(threshold->devices, port->device->name))
-		return false;
-	if (str_glob(threshold->ports, port->name))
-		return true;
-	return port->alias[0] && str_glob(threshold->ports, port->alias);
-}
-
 /* Thresholds from the configuration file stand where no protocol reads them back; the first that
  * matches wins. */
 static void observe_declare(struct port_prio *prio, const struct fabric *fabric)
@@ -847,7 +837,7 @@ static void observe_declare(struct port_prio *prio, const struct fabric *fabric)
 	struct device_seen *device = (struct device_seen *)prio->port->device;
 	for (size_t i = 0; i < fabric->n_thresholds; i++) {
 		const struct fabric_threshold *t = &fabric->thresholds[i];
-		if (!threshold_applies(t, prio->port->port, prio->priority))
+		if (!fabric_threshold_fits(t, prio->port->port, prio->priority))
 			continue;
 		const struct {
 			double *field, value;

@@ -1,0 +1,355 @@
+/* answer - judges a fabric with analyzers/lint, and puts what it found into words. */
+#include "agent/answers/lint/answer.h"
+
+#include <stdlib.h>
+
+#include "agent/answers/topology/topology_document.h"
+#include "agent/client/client.h"
+#include "analyzers/lint/lint_pairs.h"
+#include "analyzers/lint/lint_settings.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "config/class_policy.h"
+#include "config/config.h"
+
+static const char *const severity_words[LINT_SEVERITIES] = {"critical", "warning", "info"};
+static const char *const reroute_words[] = {"converged", "local"};
+
+enum { WITNESSES_MAX = 2 * (2 * LINT_EXAMPLES_MAX + 1) };
+
+struct lint_work {
+	struct arena *arena;
+	const struct lint_graph *graph;
+	struct lint_list list;
+	struct lint_answer *answer;
+	const struct lint_ask *ask;
+};
+
+/* ---- rings --------------------------------------------------------------- */
+
+static void add_witness(
+	struct lint_work *work, enum lint_reroute reroute, const struct lint_example *example)
+{
+	const struct lint_graph *graph = work->graph;
+	const struct lint_ring *ring = &example->ring;
+	struct lint_answer *answer = work->answer;
+	struct lint_witness *to = &answer->witnesses[answer->n_witnesses++];
+	to->reroute = reroute_words[reroute];
+	to->failed = arena_array(work->arena, const char *, LINT_FAILURES_MAX);
+	for (size_t i = 0; i < example->failures.n; i++)
+		to->failed[to->n_failed++] =
+			lint_element_text(graph, example->failures.v[i], work->arena);
+	to->ring = arena_array(work->arena, const char *, ring->n + 1);
+	to->flows = arena_array(work->arena, const char *, ring->n + 1);
+	for (size_t i = 0; i < ring->n; i++) {
+		const struct lint_hop *hop = &ring->hops[i];
+		const struct lint_switch *s = &graph->switches[hop->at];
+		const struct lint_port *out = &s->ports[hop->out];
+		to->ring[to->n_ring++] = arena_printf(work->arena, "%s:%s -> %s", s->device->name,
+			out->at->name, graph->switches[out->peer].device->name);
+		to->flows[to->n_flows++] = graph->switches[hop->leaf].device->name;
+	}
+}
+
+static const char *example_text(struct lint_work *work, const struct lint_example *example)
+{
+	const char *text = lint_element_text(work->graph, example->failures.v[0], work->arena);
+	if (example->failures.n < 2)
+		return text;
+	return arena_printf(work->arena, "%s and %s", text,
+		lint_element_text(work->graph, example->failures.v[1], work->arena));
+}
+
+/* What nobody said of routing is told as an info: it depends on what the switches do. */
+static enum lint_severity ring_severity(const struct lint_work *work, enum lint_severity severity)
+{
+	if (work->ask->worlds == LINT_BOTH)
+		return LINT_INFO;
+	return severity;
+}
+
+static void found_rings(struct lint_work *work, const struct lint_verdict *v)
+{
+	static const char *const remedies[] = {
+		"drop at the leaves what comes from above and goes up again (a valley filter, such "
+		"as an AS path rule), or turn it into a second lossless priority (Tagger)",
+		"let switches drop packets without a route until routing has converged, or turn "
+		"bounced packets into a second lossless priority; enable the PFC watchdog"};
+	struct lint_finding finding = {
+		.check = "deadlock", .priority = -1, .remedy = remedies[v->reroute]};
+	const bool local = v->reroute == LINT_LOCAL;
+	const char *how = local ? "while switches reroute locally" : "when routing has converged";
+	if (v->whole_cyclic) {
+		finding.severity = LINT_CRITICAL;
+		lint_found(&work->list, &finding,
+			"buffers can wait for each other in a ring as the fabric stands");
+	}
+	if (v->cyclic_singles > 0) {
+		finding.severity = local ? ring_severity(work, LINT_CRITICAL) : LINT_CRITICAL;
+		lint_found(&work->list, &finding,
+			"%s, %llu of %llu single failures can close a ring of buffers, such as %s",
+			how, (unsigned long long)v->cyclic_singles, (unsigned long long)v->singles,
+			v->n_single ? example_text(work, &v->single[0]) : "none that was walked");
+	}
+	if (v->cyclic_pairs > 0) {
+		finding.severity = local ? ring_severity(work, LINT_WARNING) : LINT_WARNING;
+		lint_found(&work->list, &finding,
+			"%s, %llu of %llu failures of two can close a ring of buffers%s%s", how,
+			(unsigned long long)v->cyclic_pairs, (unsigned long long)v->pairs,
+			str_if(v->n_pair > 0, ", such as "),
+			v->n_pair ? example_text(work, &v->pair[0]) : "");
+	}
+	if (v->unjudged_pairs > 0)
+		lint_unjudged(&work->list,
+			"%llu failures of two, %s: they would have to be walked one by one",
+			(unsigned long long)v->unjudged_pairs, how);
+}
+
+static void judge_world(
+	struct lint_work *work, struct lint_engine *engine, enum lint_reroute reroute)
+{
+	struct lint_answer *answer = work->answer;
+	const struct lint_verdict v = lint_judge(
+		engine, work->graph, reroute, work->ask->failures, LINT_CHOOSE, work->arena);
+	answer->rings[answer->n_rings++] = (struct lint_rings){.reroute = reroute_words[reroute],
+		.whole = v.whole_cyclic,
+		.singles = v.singles,
+		.cyclic_singles = v.cyclic_singles,
+		.pairs = v.pairs,
+		.cyclic_pairs = v.cyclic_pairs,
+		.unjudged_pairs = v.unjudged_pairs,
+		.walked = v.walked};
+	found_rings(work, &v);
+	if (v.whole_cyclic)
+		add_witness(work, reroute, &v.whole);
+	for (size_t i = 0; i < v.n_single; i++)
+		add_witness(work, reroute, &v.single[i]);
+	for (size_t i = 0; i < v.n_pair; i++)
+		add_witness(work, reroute, &v.pair[i]);
+}
+
+static void judge_rings(struct lint_work *work)
+{
+	struct lint_answer *answer = work->answer;
+	answer->rings = arena_array(work->arena, struct lint_rings, 2);
+	answer->witnesses = arena_array(work->arena, struct lint_witness, WITNESSES_MAX);
+	struct lint_engine *engine = lint_engine_new(work->graph);
+	if (work->ask->worlds != LINT_ONLY_LOCAL)
+		judge_world(work, engine, LINT_CONVERGED);
+	if (work->ask->worlds != LINT_ONLY_CONVERGED)
+		judge_world(work, engine, LINT_LOCAL);
+	lint_engine_free(engine);
+}
+
+/* ---- the graph ----------------------------------------------------------- */
+
+static void judge_graph(struct lint_work *work)
+{
+	const struct lint_graph *graph = work->graph;
+	if (graph->islands > 1)
+		lint_found(&work->list,
+			&(struct lint_finding){LINT_WARNING, "topology", NULL, NULL, -1, NULL,
+				"declare the links that join them, or judge each by itself"},
+			"the switches are %zu parts that no link joins: paths between them are not "
+			"judged",
+			graph->islands);
+	for (size_t i = 0; i < graph->n_left_out; i++)
+		lint_unjudged(&work->list, "%s: it has no role (leaf, spine or superspine)",
+			graph->left_out[i]);
+	if (graph->lateral_links > 0)
+		lint_unjudged(&work->list,
+			"%zu link%s within a tier: no route of the fabric is taken to use them",
+			graph->lateral_links, str_if(graph->lateral_links != 1, "s"));
+	if (graph->outside_links > 0)
+		lint_unjudged(
+			&work->list, "%zu links to switches without a role", graph->outside_links);
+	size_t outsiders = 0;
+	for (size_t i = 0; i < graph->fabric->n_devices; i++)
+		for (size_t p = 0; p < graph->fabric->devices[i]->n_ports; p++)
+			outsiders += graph->fabric->devices[i]->ports[p]->outsider != NULL;
+	if (outsiders > 0)
+		lint_unjudged(&work->list,
+			"%zu link%s to switches that are not in the configuration: rings and "
+			"failures behind them are not seen",
+			outsiders, str_if(outsiders != 1, "s"));
+}
+
+/* ---- both ends, as the switches answered ----------------------------------- */
+
+static enum lint_severity severity_of(const char *word)
+{
+	for (int i = 0; i < LINT_SEVERITIES; i++)
+		if (str_eq(severity_words[i], word))
+			return (enum lint_severity)i;
+	return LINT_INFO;
+}
+
+static bool is_about_both_ends(const char *kind)
+{
+	static const char *const kinds[] = {"speed_mismatch", "mtu_mismatch", "pfc_mismatch",
+		"pfc_off", "mtu_small", "speed_declared", "lldp_mismatch"};
+	for (size_t i = 0; i < rw_countof(kinds); i++)
+		if (str_eq(kinds[i], kind))
+			return true;
+	return false;
+}
+
+static int judge_ends(struct lint_work *work, struct client *client, struct err *e)
+{
+	json_t *doc = NULL;
+	struct topology_audit audit;
+	if (!client->history) {
+		lint_unjudged(&work->list,
+			"whether both ends of each link agree (speed, MTU, PFC priorities): that "
+			"needs the database of an agent that polls them");
+		return 0;
+	}
+	const int rc = topology_document(client, topology_check_json, &doc, e);
+	if (rc < 0)
+		return rc;
+	shape_read(&topology_audit_shape, doc, work->arena, &audit);
+	for (size_t i = 0; i < audit.n_findings; i++) {
+		const struct topology_finding *row = &audit.findings[i];
+		if (!is_about_both_ends(row->kind))
+			continue;
+		lint_found(&work->list,
+			&(struct lint_finding){severity_of(row->severity), "both_ends",
+				arena_strdup(work->arena, row->device),
+				row->port ? arena_strdup(work->arena, row->port) : NULL, -1, NULL,
+				arena_strdup(work->arena, row->remedy)},
+			"%s (%s; other end %s)", row->text, row->kind,
+			str_or(row->peer, "unknown"));
+	}
+	if (audit.checked.pfc < audit.checked.links)
+		lint_unjudged(&work->list, "PFC priorities of both ends of %llu links of %llu",
+			(unsigned long long)(audit.checked.links - audit.checked.pfc),
+			(unsigned long long)audit.checked.links);
+	json_decref(doc);
+	return 0;
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+static void say(struct lint_work *work, const char *text)
+{
+	work->answer->assumptions[work->answer->n_assumptions++] = text;
+}
+
+static void say_assumptions(struct lint_work *work)
+{
+	struct arena *a = work->arena;
+	work->answer->assumptions = arena_array(a, const char *, 8);
+	say(work,
+		"packets take every shortest path that is left; the routes of the switches were "
+		"not "
+		"read, and no filter against paths that go down and up again is known");
+	if (work->ask->worlds == LINT_BOTH)
+		say(work,
+			"it is not said what switches do until routing has converged: both ways "
+			"are "
+			"judged, and rings of local reroute are told as infos (say --reroute)");
+	if (work->ask->worlds != LINT_ONLY_CONVERGED)
+		say(work,
+			"rerouting locally, a switch without a next hop sends the packet to "
+			"another "
+			"switch below it, not back to where it came from");
+	say(work,
+		"a packet stays in its priority and its priority group on the whole path: DSCP "
+		"maps, "
+		"trust and priority to group are read from no switch");
+	say(work, "a ring is necessary for a deadlock, not sufficient: traffic has to fill it");
+}
+
+static bool says_the_same(const struct lint_finding *left, const struct lint_finding *right)
+{
+	return left->severity == right->severity && left->priority == right->priority &&
+		str_eq(left->check, right->check) && str_eq(left->text, right->text);
+}
+
+/* How many findings before @i, or from it on, say the same of other switches. */
+static size_t others_saying(const struct lint_list *list, size_t i, bool before)
+{
+	size_t n = 0;
+	const size_t first = before ? 0 : i + 1, end = before ? i : list->n;
+	for (size_t k = first; k < end; k++)
+		n += says_the_same(&list->findings[k], &list->findings[i]);
+	return n;
+}
+
+static void take_row(struct lint_work *work, size_t i)
+{
+	struct lint_answer *answer = work->answer;
+	const struct lint_finding *x = &work->list.findings[i];
+	if (others_saying(&work->list, i, true) > 0)
+		return;
+	const size_t more = others_saying(&work->list, i, false);
+	const char *text = x->text;
+	if (more > 0)
+		text = arena_printf(work->arena, "%s; the same at %zu more", text, more);
+	answer->findings[answer->n_findings++] = (struct lint_row){severity_words[x->severity],
+		x->check, x->device, x->port, x->priority, text, x->remedy};
+}
+
+/* The worst first, each severity in the order in which it was found; what holds of many once. */
+static void take_rows(struct lint_work *work)
+{
+	struct lint_answer *answer = work->answer;
+	const struct lint_list *list = &work->list;
+	answer->findings = arena_array(work->arena, struct lint_row, list->n + 1);
+	for (int severity = 0; severity < LINT_SEVERITIES; severity++)
+		for (size_t i = 0; i < list->n; i++)
+			if ((int)list->findings[i].severity == severity)
+				take_row(work, i);
+	answer->unjudged = list->unjudged;
+	answer->n_unjudged = list->n_unjudged;
+}
+
+static const char *verdict_of(const struct lint_work *work)
+{
+	size_t n[LINT_SEVERITIES] = {0};
+	for (size_t i = 0; i < work->answer->n_findings; i++)
+		n[severity_of(work->answer->findings[i].severity)]++;
+	if (work->graph->n_links == 0)
+		return "no link between switches is known: no path was judged";
+	if (n[LINT_CRITICAL] + n[LINT_WARNING] == 0)
+		return arena_printf(work->arena,
+			"nothing is wrong on these assumptions (%zu info%s)", n[LINT_INFO],
+			str_if(n[LINT_INFO] != 1, "s"));
+	return arena_printf(work->arena, "%zu critical, %zu warning%s, %zu info%s",
+		n[LINT_CRITICAL], n[LINT_WARNING], str_if(n[LINT_WARNING] != 1, "s"), n[LINT_INFO],
+		str_if(n[LINT_INFO] != 1, "s"));
+}
+
+int lint_answer_make(struct client *client, const struct lint_ask *ask, struct arena *a,
+	struct lint_answer *ret, struct err *e)
+{
+	const struct fabric *fabric = client->config->fabric;
+	struct lint_work work = {.arena = a,
+		.graph = lint_graph_new(fabric, a),
+		.list = {.arena = a},
+		.answer = ret,
+		.ask = ask};
+	*ret = (struct lint_answer){.fabric = fabric->name,
+		.source = ask->source,
+		.switches = work.graph->n_switches,
+		.links = work.graph->n_links,
+		.leaves = work.graph->n_leaves,
+		.failures = ask->failures};
+	if (work.graph->n_links == 0)
+		lint_found(&work.list,
+			&(struct lint_finding){LINT_WARNING, "topology", NULL, NULL, -1, NULL,
+				"declare 'links', or run it beside an agent that discovers them"},
+			"no link between switches is known");
+	judge_graph(&work);
+	judge_rings(&work);
+	lint_settings(work.graph, &work.list);
+	const int rc = judge_ends(&work, client, e);
+	if (rc < 0)
+		return rc;
+	say_assumptions(&work);
+	take_rows(&work);
+	ret->verdict = verdict_of(&work);
+	return 0;
+}

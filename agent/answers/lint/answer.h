@@ -1,0 +1,75 @@
+/*
+ * answer - what `rocewatch lint` answers: what would be wrong with a fabric before it is built or
+ * changed. Rings of buffers with their witnesses, buffers and marks, the two ends of each link, the
+ * paths that failures leave; what was assumed, and what was not judged.
+ */
+#ifndef RW_ANSWERS_LINT_ANSWER_H
+#define RW_ANSWERS_LINT_ANSWER_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "agent/document/shape.h"
+#include "agent/document/writer.h"
+
+struct arena;
+struct client;
+struct err;
+
+struct lint_row { /* of what was found */
+	const char *severity, *check, *device, *port;
+	int priority; /* -1: none */
+	const char *text, *remedy;
+};
+struct lint_witness { /* a ring */
+	const char *reroute; /* "converged", "local" */
+	const char **failed; /* elements; none: the fabric as it stands */
+	size_t n_failed;
+	const char **ring; /* "leaf1:Ethernet28 -> spine7": the last leads to the first */
+	size_t n_ring;
+	const char **flows; /* the same steps: the leaf that the packets go to */
+	size_t n_flows;
+};
+struct lint_rings { /* of one way to reroute */
+	const char *reroute;
+	bool whole;
+	uint64_t singles, cyclic_singles, pairs, cyclic_pairs, unjudged_pairs;
+	bool walked;
+};
+struct lint_answer {
+	const char *fabric, *source, *verdict;
+	uint64_t switches, links, leaves, failures;
+	struct lint_row *findings;
+	size_t n_findings;
+	struct lint_rings *rings;
+	size_t n_rings;
+	struct lint_witness *witnesses;
+	size_t n_witnesses;
+	const char **assumptions, **unjudged;
+	size_t n_assumptions, n_unjudged;
+};
+extern const struct shape lint_answer_shape;
+extern const struct view lint_view;
+
+/* Which of the two ways to reroute is judged. */
+enum lint_worlds { LINT_BOTH, LINT_ONLY_CONVERGED, LINT_ONLY_LOCAL };
+struct lint_ask {
+	const char *source; /* what is judged, in words */
+	unsigned failures; /* 0 to 2 */
+	enum lint_worlds worlds;
+};
+
+/* lint_answer_make - judges the fabric of the client's configuration; where there is a database, by
+ * what the switches answered last, too. Texts are in @a. 0, or negative errno with @e. */
+int lint_answer_make(struct client *client, const struct lint_ask *ask, struct arena *a,
+	struct lint_answer *ret, struct err *e);
+
+/* lint_answer_fails - is something worse than an info among the findings? */
+bool lint_answer_fails(const struct lint_answer *answer);
+
+/* For a CI. lint_print_sarif - SARIF 2.1.0 (OASIS); lint_print_junit - the XML of JUnit, one case a
+ * check. @file is the configuration that findings point to. 0 or -EIO. */
+int lint_print_sarif(FILE *out, const struct lint_answer *answer, const char *file);
+int lint_print_junit(FILE *out, const struct lint_answer *answer);
+
+#endif

@@ -1,0 +1,144 @@
+/* rows - the table of the answer: its document, its columns, and the text for people. */
+#include "agent/answers/lint/answer.h"
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define SHAPE struct lint_row
+static const struct field lint_row_fields[] = {
+	TEXT(severity, "How bad it is.", .type = "severity", .known = true, .head = "severity"),
+	TEXT(check, "What was judged, which never changes.", .known = true, .head = "check"),
+	TEXT(device, "Switch; null: the whole fabric.", .head = "device"),
+	TEXT(port, "Its first port of which this holds.", .head = "port"),
+	PRIORITY(priority, "Priority.", .head = "priority"),
+	TEXT(text, "What was found.", .known = true, .head = "text"),
+	TEXT(remedy, "What to do.", .known = true, .head = "remedy"),
+};
+static SHAPE_OF(lint_row, "LintFinding", "A finding.");
+#undef SHAPE
+
+#define SHAPE struct lint_witness
+static const struct field lint_witness_fields[] = {
+	TEXT(reroute, "How routing met the failures: converged or local.", .known = true),
+	TEXTS(failed, "Links and switches that failed; empty: the fabric as it stands."),
+	TEXTS(ring,
+		"Buffers that wait for each other, in order: each sends to the next, the last "
+		"to the first."),
+	TEXTS(flows, "For each buffer of the ring the leaf to which its packets go."),
+};
+static SHAPE_OF(lint_witness, "LintWitness", "A ring of buffers that failures make possible.");
+#undef SHAPE
+
+#define SHAPE struct lint_rings
+static const struct field lint_rings_fields[] = {
+	TEXT(reroute, "How routing meets a failure: converged or local.", .known = true),
+	FLAG(whole, "A ring is possible with nothing failed."),
+	COUNT(singles, "Failures of one link or switch that were judged."),
+	COUNT(cyclic_singles, "Of these, those that make a ring possible."),
+	COUNT(pairs, "Failures of two that were judged."),
+	COUNT(cyclic_pairs, "Of these, those that make one possible, and neither alone does."),
+	COUNT(unjudged_pairs, "Of these, those that would have to be walked, and are too many."),
+	FLAG(walked,
+		"Each set of failures was walked; else rings may be foretold that are none, "
+		"except the witnesses."),
+};
+static SHAPE_OF(lint_rings, "LintRings", "Rings of buffers under one way to reroute.");
+#undef SHAPE
+
+#define SHAPE struct lint_answer
+static const struct field lint_answer_fields[] = {
+	TEXT(fabric, "Name of the fabric.", .known = true),
+	TEXT(source, "What was judged.", .known = true),
+	TEXT(verdict, "The result in one sentence.", .known = true),
+	COUNT(switches, "Switches that were judged."),
+	COUNT(links, "Links between them; a LAG is one."),
+	COUNT(leaves, "Switches with hosts."),
+	COUNT(failures, "Failures at once, at most."),
+	ROWS(findings, lint_row, "What was found, the worst first."),
+	ROWS(rings, lint_rings, "Rings of buffers, for each way to reroute."),
+	ROWS(witnesses, lint_witness, "Rings as examples; each was walked."),
+	TEXTS(assumptions, "What was taken for granted."),
+	TEXTS(unjudged, "What was not judged, and what it would take."),
+};
+SHAPE_OF(lint_answer, "Lint", "What would be wrong with a fabric before it is built or changed.");
+#undef SHAPE
+
+static void print_finding(FILE *out, const struct lint_row *row)
+{
+	fprintf(out, "%-8s  %s", row->severity, str_or(row->device, "fabric"));
+	if (row->port)
+		fprintf(out, ":%s", row->port);
+	if (row->priority >= 0)
+		fprintf(out, " priority %d", row->priority);
+	fprintf(out, ": %s (%s)\n          %s\n", row->text, row->check, row->remedy);
+}
+
+static void print_rings(FILE *out, const struct lint_rings *rings)
+{
+	fprintf(out, "%-9s  as it stands: %s", rings->reroute,
+		rings->whole ? "a ring is possible" : "no ring");
+	if (rings->singles && !rings->whole)
+		fprintf(out, "; one failure: %llu of %llu",
+			(unsigned long long)rings->cyclic_singles,
+			(unsigned long long)rings->singles);
+	if (rings->pairs && !rings->whole)
+		fprintf(out, "; two: %llu of %llu", (unsigned long long)rings->cyclic_pairs,
+			(unsigned long long)rings->pairs);
+	if (rings->unjudged_pairs)
+		fprintf(out, " (%llu not judged)", (unsigned long long)rings->unjudged_pairs);
+	fputc('\n', out);
+}
+
+static void print_witness(FILE *out, const struct lint_witness *witness)
+{
+	fprintf(out, "\n%s, ", witness->reroute);
+	for (size_t i = 0; i < witness->n_failed; i++)
+		fprintf(out, "%s%s", str_if(i > 0, " and "), witness->failed[i]);
+	fprintf(out, "%s:\n", witness->n_failed ? " failed" : "nothing failed");
+	for (size_t i = 0; i < witness->n_ring; i++)
+		fprintf(out, "  %-40s packets to %s\n", witness->ring[i], witness->flows[i]);
+}
+
+static void print_lines(FILE *out, const char *head, const char *const *lines, size_t n)
+{
+	if (n > 0)
+		fprintf(out, "\n%s\n", head);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "  - %s\n", lines[i]);
+}
+
+static void lint_text(
+	FILE *out, const void *answer, const struct view *view, bool color, bool header)
+{
+	const struct lint_answer *a = answer;
+	fprintf(out, "%s: %s\n\n", a->fabric, a->verdict);
+	for (size_t i = 0; i < a->n_findings; i++)
+		print_finding(out, &a->findings[i]);
+	if (!header)
+		return;
+	fprintf(out,
+		"%sRings of buffers that can wait for each other (%llu switches, %llu link%s):\n",
+		str_if(a->n_findings > 0, "\n"), (unsigned long long)a->switches,
+		(unsigned long long)a->links, str_if(a->links != 1, "s"));
+	for (size_t i = 0; i < a->n_rings; i++)
+		print_rings(out, &a->rings[i]);
+	for (size_t i = 0; i < a->n_witnesses; i++)
+		print_witness(out, &a->witnesses[i]);
+	print_lines(out, "On these assumptions:", a->assumptions, a->n_assumptions);
+	print_lines(out, "Not judged:", a->unjudged, a->n_unjudged);
+}
+
+static const struct shape_table lint_table = {.shape = &lint_row_shape};
+
+static const void *lint_rows(const void *answer, size_t *ret_n)
+{
+	const struct lint_answer *a = answer;
+	*ret_n = a->n_findings;
+	return a->findings;
+}
+
+const struct view lint_view = {.title = "lint",
+	.empty = "nothing found",
+	.table = &lint_table,
+	.table_rows = lint_rows,
+	.answer_text = lint_text};

@@ -1,0 +1,229 @@
+/* cmd_lint - "rocewatch lint": what would be wrong with a fabric, before it is built or changed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/answers/lint/answer.h"
+#include "agent/client/client.h"
+#include "agent/command/command.h"
+#include "agent/import/import_sonic.h"
+#include "agent/modules.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "config/config.h"
+#include "config/profile/profile.h"
+
+#define LINT_SPAN_NS (15 * 60 * NS_PER_S)
+enum { IMPORT_MOST = 64 << 20 };
+
+extern const struct command command_lint;
+
+static const struct command_option options[] = {
+	{"import", 0, "FILE",
+		"judge what this config_db.json of a SONiC switch says, not the configuration; "
+		"give it once for each switch"},
+	{"failures", 0, "0|1|2", "links and switches that fail at once, at most (default: 2)"},
+	{"reroute", 0, "converged|local",
+		"what switches do about a failure; when not given both are judged"},
+	{NULL, 0, NULL, NULL},
+};
+
+static void print_mistakes(const struct err_list *errors)
+{
+	for (size_t i = 0; i < errors->n; i++)
+		err_print(stderr, &errors->v[i]);
+}
+
+/* A configuration of which only the fabric counts: devices need no address. */
+static int load_fabric(const char *path, struct config **ret)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+	const int rc = config_load(path, CONFIG_CASE, tables, n, ret, &errors);
+	print_mistakes(&errors);
+	return rc;
+}
+
+static int import_file(struct import_set *set, const char *path)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
+	rw_cleanup(freep) char *text = NULL;
+	size_t n;
+	struct err e = {0};
+	int rc = str_read_file(path, IMPORT_MOST, &text, &n, &e);
+	if (rc < 0)
+		err_list_add(&errors, &e);
+	else
+		rc = import_sonic(set, text, n, path, &errors, &warnings);
+	print_mistakes(&errors);
+	return rc;
+}
+
+/* The configuration that 'config import sonic' makes of the files. */
+static int import_fabric(const char *const *files, struct config **ret)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *text = NULL;
+	size_t size = 0, n_tables;
+	const struct option_table *const *tables = module_tables(&n_tables);
+	struct profiles *profiles = NULL;
+	int rc = 0;
+	profiles_load(NULL, &profiles, &errors);
+	struct import_set *set = import_new(profiles);
+	for (size_t i = 0; files[i]; i++)
+		if (import_file(set, files[i]) < 0)
+			rc = -EINVAL;
+	FILE *out = NULL;
+	if (rc == 0)
+		out = open_memstream(&text, &size);
+	if (out) {
+		import_print(set, out);
+		fclose(out);
+		rc = config_parse(
+			text, size, "imported", CONFIG_CASE, tables, n_tables, ret, &errors);
+		print_mistakes(&errors);
+	}
+	import_free(set);
+	profiles_free(profiles);
+	return rc;
+}
+
+static int read_failures(const struct command_args *args, unsigned *ret)
+{
+	const char *word = command_opt(&command_lint, args, "failures");
+	*ret = 2;
+	if (!word)
+		return 0;
+	if (strlen(word) != 1 || *word < '0' || *word > '2')
+		return usage_error(&command_lint, "--failures: '%.32s'; expected 0, 1 or 2", word);
+	*ret = (unsigned)(*word - '0');
+	return 0;
+}
+
+static int read_worlds(const struct command_args *args, enum lint_worlds *ret)
+{
+	const char *word = command_opt(&command_lint, args, "reroute");
+	*ret = LINT_BOTH;
+	if (!word)
+		return 0;
+	if (str_eq(word, "converged"))
+		*ret = LINT_ONLY_CONVERGED;
+	else if (str_eq(word, "local"))
+		*ret = LINT_ONLY_LOCAL;
+	else
+		return usage_error(
+			&command_lint, "--reroute: '%.32s'; expected converged or local", word);
+	return 0;
+}
+
+/* The client with the fabric to be judged: imported, of a named file, or the one in force. */
+static int open_fabric(const struct command_args *args, const char *const *files,
+	struct client *client, struct err *e)
+{
+	const struct globals *globals = args->g;
+	if (!*files && !globals->config_given) {
+		const int rc = command_open(client, globals, LINT_SPAN_NS, e);
+		if (rc != -ENOENT || globals->db)
+			return rc;
+	}
+	*client = (struct client){0};
+	if (globals->db) {
+		struct globals base = *globals;
+		base.config_given = base.config_named = false;
+		const int rc = command_open(client, &base, LINT_SPAN_NS, e);
+		if (rc < 0)
+			return rc;
+		config_free(client->config);
+		client->config = NULL;
+	}
+	int rc;
+	if (*files)
+		rc = import_fabric(files, &client->config);
+	else if (globals->config_given)
+		rc = load_fabric(globals->config_path, &client->config);
+	else
+		rc = client_config_read(client, globals, e);
+	if (rc < 0)
+		return -EINVAL;
+	return 0;
+}
+
+static const char *source_of(const struct command_args *args, const char *const *files)
+{
+	if (*files)
+		return "imported configurations of switches";
+	if (args->g->config_given)
+		return args->g->config_path;
+	return "the configuration in force";
+}
+
+static int print_answer(const struct command_args *args, const struct lint_answer *answer)
+{
+	const struct globals *g = args->g;
+	if (str_eq(g->other_format, "junit"))
+		return lint_print_junit(stdout, answer);
+	if (g->other_format)
+		return lint_print_sarif(stdout, answer, answer->source);
+	json_t *doc = shape_json(&lint_answer_shape, answer);
+	const int rc = answer_print(stdout, doc, answer, &lint_view, g->format, !g->no_header,
+		g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	return rc;
+}
+
+static int run_lint(struct command_args *args)
+{
+	rw_cleanup(arena_freep) struct arena *arena = arena_new();
+	rw_cleanup(freep) const char **files = command_opt_all(args, "import");
+	struct client client = {0};
+	struct lint_answer answer;
+	struct lint_ask ask = {.source = source_of(args, files)};
+	struct err e = {0};
+	int code = read_failures(args, &ask.failures);
+	if (code == 0)
+		code = read_worlds(args, &ask.worlds);
+	if (code != 0)
+		return code;
+	int rc = open_fabric(args, files, &client, &e);
+	if (rc == 0 && !client.config)
+		rc = err_set(&e, -EINVAL, "there is no configuration: name one with --config");
+	if (rc == 0)
+		rc = lint_answer_make(&client, &ask, arena, &answer, &e);
+	if (rc == 0 && print_answer(args, &answer) < 0)
+		rc = err_set(&e, -EIO, "the answer cannot be written");
+	code = EXIT_OK;
+	if (rc == -EINVAL)
+		code = EXIT_USAGE;
+	else if (rc < 0 || lint_answer_fails(&answer))
+		code = EXIT_FAILED;
+	if (*e.text)
+		err_print(stderr, &e);
+	client_done(&client);
+	return code;
+}
+
+const struct command command_lint = {
+	.name = "lint",
+	.summary = "proof before rollout: deadlocks, headroom, ECN, paths",
+	.help = "Judges a fabric as it is declared, or as the switches answered last: can buffers "
+		"wait for each other in a ring, as it stands and after every failure of one or two "
+		"links or switches; does headroom hold what is in flight; do marks come before "
+		"pause; do both ends of each link agree; what do failures leave of the paths. "
+		"Each ring comes with a witness. What was assumed and what was not judged is said. "
+		"docs/lint.md explains it.\n\n"
+		"With -c FILE that file is judged, whose devices need no address: a change can be "
+		"judged in the CI of a repository.\n"
+		"Exit 0: nothing worse than an info, 1: findings, 2: bad input.",
+	.options = options,
+	.takes = TAKES_DB,
+	.formats = WRITES_ALL,
+	.other_format = "sarif|junit",
+	.examples = {{"lint", "judges the fabric in force", .exit = EXIT_FAILED},
+		{"lint --failures 1 --format json", "writes what single failures can do",
+			.exit = EXIT_FAILED}},
+	.usage_exit = EXIT_USAGE,
+	.run = run_lint,
+};

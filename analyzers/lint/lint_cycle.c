@@ -1,0 +1,446 @@
+/* lint_cycle - walks packets, and looks for a ring in what they depend on. */
+#include "analyzers/lint/lint_cycle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+
+#define FAR UINT32_MAX
+
+struct lint_engine {
+	const struct lint_graph *graph;
+	uint64_t *routes; /* of the whole fabric: n_leaves x words */
+	uint32_t *distances; /* n_leaves x n_switches */
+	/* of one question */
+	bool *dead_link, *dead_switch;
+	uint64_t *live; /* ports that lead somewhere: words */
+	uint64_t *below; /* ports that lead to a live switch of a lower tier: words */
+	uint64_t *next; /* next hops to the leaf at hand: words */
+	uint64_t *came, *done; /* ports by which packets come in, and those that were walked */
+	uint32_t *distance, *queue;
+	uint32_t *waiting; /* switches to be walked: a circle, each at most once */
+	size_t first_waiting, n_waiting;
+	bool *queued;
+	uint64_t **depends; /* by switch: for each port in, its set of ports out */
+	uint64_t *depend_words;
+	size_t n_depend_words;
+	/* nodes are ports in: number .first_port + port */
+	uint32_t *node_switch;
+	uint32_t *waits; /* how many buffers wait for a node */
+	uint32_t *stack;
+};
+
+/* ---- routes -------------------------------------------------------------- */
+
+/* Hops to @leaf over what is alive. */
+static void measure_distances(
+	const struct lint_engine *engine, uint32_t leaf, uint32_t *ret, uint32_t *queue)
+{
+	const struct lint_graph *graph = engine->graph;
+	size_t n = 0, done = 0;
+	for (size_t i = 0; i < graph->n_switches; i++)
+		ret[i] = FAR;
+	ret[leaf] = 0;
+	queue[n++] = leaf;
+	while (done < n) {
+		const uint32_t at = queue[done++];
+		const struct lint_switch *s = &graph->switches[at];
+		const uint64_t *live = engine->live + s->first_word;
+		LINT_EACH(p, live, s->n_ports)
+		{
+			const uint32_t peer = s->ports[p].peer;
+			if (ret[peer] != FAR)
+				continue;
+			ret[peer] = ret[at] + 1;
+			queue[n++] = peer;
+		}
+	}
+}
+
+static void choose_next_hops(
+	const struct lint_engine *engine, const uint32_t *distance, uint64_t *ret)
+{
+	const struct lint_graph *graph = engine->graph;
+	memset(ret, 0, graph->words * sizeof(*ret));
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		if (distance[i] == FAR || distance[i] == 0)
+			continue;
+		LINT_EACH(p, engine->live + s->first_word, s->n_ports)
+		{
+			if (distance[s->ports[p].peer] + 1 == distance[i])
+				lint_add(ret + s->first_word, p);
+		}
+	}
+}
+
+static void set_failures(struct lint_engine *engine, const struct lint_failures *failures)
+{
+	const struct lint_graph *graph = engine->graph;
+	memset(engine->dead_link, 0, graph->n_links);
+	memset(engine->dead_switch, 0, graph->n_switches);
+	for (size_t i = 0; i < failures->n; i++) {
+		if (failures->v[i] < graph->n_links)
+			engine->dead_link[failures->v[i]] = true;
+		else
+			engine->dead_switch[failures->v[i] - graph->n_links] = true;
+	}
+	memset(engine->live, 0, graph->words * sizeof(*engine->live));
+	memset(engine->below, 0, graph->words * sizeof(*engine->below));
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		for (size_t p = 0; p < s->n_ports && !engine->dead_switch[i]; p++) {
+			const struct lint_port *port = &s->ports[p];
+			if (engine->dead_link[port->link] || engine->dead_switch[port->peer])
+				continue;
+			lint_add(engine->live + s->first_word, p);
+			if (graph->switches[port->peer].tier < s->tier)
+				lint_add(engine->below + s->first_word, p);
+		}
+	}
+}
+
+/* The routes of the whole fabric without what is dead; who has none left sends downwards. */
+static void reroute_locally(struct lint_engine *engine, size_t leaf)
+{
+	const struct lint_graph *graph = engine->graph;
+	const uint64_t *routes = lint_routes(engine, leaf);
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		uint64_t *next = engine->next + s->first_word;
+		uint64_t had = 0, left = 0;
+		for (size_t w = 0; w < s->words; w++) {
+			had |= routes[s->first_word + w];
+			next[w] = routes[s->first_word + w] & engine->live[s->first_word + w];
+			left |= next[w];
+		}
+		if (had && !left)
+			memcpy(next, engine->below + s->first_word, s->words * sizeof(*next));
+	}
+}
+
+static void find_next_hops(struct lint_engine *engine, enum lint_reroute reroute, size_t leaf)
+{
+	if (reroute == LINT_LOCAL) {
+		reroute_locally(engine, leaf);
+		return;
+	}
+	measure_distances(engine, engine->graph->leaves[leaf], engine->distance, engine->queue);
+	choose_next_hops(engine, engine->distance, engine->next);
+}
+
+/* ---- walking ------------------------------------------------------------- */
+
+static void send_to(struct lint_engine *engine, const struct lint_port *port)
+{
+	const struct lint_switch *peer = &engine->graph->switches[port->peer];
+	lint_add(engine->came + peer->first_word, port->peer_port);
+	if (engine->queued[port->peer])
+		return;
+	engine->queued[port->peer] = true;
+	const size_t end = engine->first_waiting + engine->n_waiting++;
+	engine->waiting[end % engine->graph->n_switches] = port->peer;
+}
+
+/* What came in by @in goes out by every next hop but the way back. */
+static void walk_port(struct lint_engine *engine, uint32_t at, size_t in, uint64_t *leaves)
+{
+	const struct lint_switch *s = &engine->graph->switches[at];
+	uint64_t *depends = engine->depends[at] + in * s->words;
+	const uint64_t *next = engine->next + s->first_word;
+	for (size_t w = 0; w < s->words; w++) {
+		uint64_t out = next[w];
+		if (in / 64 == w)
+			out &= ~((uint64_t)1 << (in % 64));
+		depends[w] |= out;
+		leaves[w] |= out;
+	}
+}
+
+static void walk_switch(struct lint_engine *engine, uint32_t at, uint64_t *out)
+{
+	const struct lint_switch *s = &engine->graph->switches[at];
+	uint64_t *came = engine->came + s->first_word, *done = engine->done + s->first_word;
+	memset(out, 0, s->words * sizeof(*out));
+	for (size_t w = 0; w < s->words; w++) {
+		uint64_t fresh = came[w] & ~done[w];
+		done[w] |= fresh;
+		for (; fresh; fresh &= fresh - 1)
+			walk_port(engine, at, w * 64 + (size_t)__builtin_ctzll(fresh), out);
+	}
+	LINT_EACH(p, out, s->n_ports)
+	send_to(engine, &s->ports[p]);
+}
+
+/* All packets to leaf number @leaf, from all others. */
+static void walk_leaf(struct lint_engine *engine, size_t leaf, uint64_t *out)
+{
+	const struct lint_graph *graph = engine->graph;
+	const uint32_t target = graph->leaves[leaf];
+	memset(engine->came, 0, graph->words * sizeof(*engine->came));
+	memset(engine->done, 0, graph->words * sizeof(*engine->done));
+	for (size_t i = 0; i < graph->n_leaves; i++) {
+		const struct lint_switch *s = &graph->switches[graph->leaves[i]];
+		if (graph->leaves[i] == target || engine->dead_switch[graph->leaves[i]])
+			continue;
+		LINT_EACH(p, engine->next + s->first_word, s->n_ports)
+		send_to(engine, &s->ports[p]);
+	}
+	while (engine->n_waiting > 0) {
+		const uint32_t at = engine->waiting[engine->first_waiting];
+		engine->first_waiting = (engine->first_waiting + 1) % graph->n_switches;
+		engine->n_waiting--;
+		engine->queued[at] = false;
+		if (at != target)
+			walk_switch(engine, at, out);
+	}
+}
+
+/* ---- rings --------------------------------------------------------------- */
+
+static size_t node_of(const struct lint_graph *graph, uint32_t at, size_t in)
+{
+	return graph->switches[at].first_port + in;
+}
+
+/* Takes away, again and again, what nobody waits for. True when something is left: a ring. */
+static bool trim(struct lint_engine *engine)
+{
+	const struct lint_graph *graph = engine->graph;
+	size_t n = 0, left = graph->ports;
+	memset(engine->waits, 0, graph->ports * sizeof(*engine->waits));
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		for (size_t in = 0; in < s->n_ports; in++)
+			LINT_EACH(p, engine->depends[i] + in * s->words, s->n_ports)
+		engine->waits[node_of(graph, s->ports[p].peer, s->ports[p].peer_port)]++;
+	}
+	for (size_t i = 0; i < graph->ports; i++)
+		if (engine->waits[i] == 0)
+			engine->stack[n++] = (uint32_t)i;
+	while (n > 0) {
+		const uint32_t node = engine->stack[--n];
+		const uint32_t at = engine->node_switch[node];
+		const struct lint_switch *s = &graph->switches[at];
+		const size_t in = node - s->first_port;
+		left--;
+		LINT_EACH(p, engine->depends[at] + in * s->words, s->n_ports)
+		{
+			const size_t to = node_of(graph, s->ports[p].peer, s->ports[p].peer_port);
+			if (--engine->waits[to] == 0)
+				engine->stack[n++] = (uint32_t)to;
+		}
+	}
+	return left > 0;
+}
+
+/* Some buffer that waits for @node, and is left. */
+static uint32_t waiting_for(const struct lint_engine *engine, uint32_t node)
+{
+	const struct lint_graph *graph = engine->graph;
+	const struct lint_switch *s = &graph->switches[engine->node_switch[node]];
+	const struct lint_port *port = &s->ports[node - s->first_port];
+	const struct lint_switch *from = &graph->switches[port->peer];
+	for (size_t in = 0; in < from->n_ports; in++)
+		if (lint_has(engine->depends[port->peer] + in * from->words, port->peer_port) &&
+			engine->waits[from->first_port + in] > 0)
+			return (uint32_t)(from->first_port + in);
+	return FAR;
+}
+
+/* A node of a ring: backwards from any that is left, until one comes again. */
+static uint32_t ring_node(struct lint_engine *engine)
+{
+	const struct lint_graph *graph = engine->graph;
+	rw_cleanup(freep) bool *seen = rw_calloc(graph->ports + 1, sizeof(*seen));
+	uint32_t node = 0;
+	while (engine->waits[node] == 0)
+		node++;
+	while (!seen[node]) {
+		seen[node] = true;
+		node = waiting_for(engine, node);
+	}
+	return node;
+}
+
+/* The shortest way from @node back to itself; ret[0] is @node. Returns how many nodes. */
+static size_t ring_shortest(struct lint_engine *engine, uint32_t node, uint32_t *ret)
+{
+	const struct lint_graph *graph = engine->graph;
+	rw_cleanup(freep) uint32_t *from = rw_calloc(graph->ports + 1, sizeof(*from));
+	rw_cleanup(freep) uint32_t *queue = rw_calloc(graph->ports + 1, sizeof(*queue));
+	size_t n = 0, done = 0, length = 0;
+	for (size_t i = 0; i < graph->ports; i++)
+		from[i] = FAR;
+	queue[n++] = node;
+	while (done < n && from[node] == FAR) {
+		const uint32_t at = queue[done++], number = engine->node_switch[at];
+		const struct lint_switch *s = &graph->switches[number];
+		const size_t in = at - s->first_port;
+		LINT_EACH(p, engine->depends[number] + in * s->words, s->n_ports)
+		{
+			const size_t to = node_of(graph, s->ports[p].peer, s->ports[p].peer_port);
+			if (from[to] != FAR)
+				continue;
+			from[to] = at;
+			if (to != node)
+				queue[n++] = (uint32_t)to;
+		}
+	}
+	for (uint32_t at = from[node]; at != node; at = from[at])
+		ret[++length] = at;
+	ret[0] = node;
+	/* they were found backwards */
+	for (size_t i = 1, k = length; i < k; i++, k--) {
+		const uint32_t keep = ret[i];
+		ret[i] = ret[k];
+		ret[k] = keep;
+	}
+	return length + 1;
+}
+
+/* Whose packets make each step of the ring. */
+static void name_leaves(struct lint_engine *engine, enum lint_reroute reroute,
+	struct lint_ring *ring, uint64_t *out)
+{
+	const struct lint_graph *graph = engine->graph;
+	size_t missing = ring->n;
+	for (size_t leaf = 0; leaf < graph->n_leaves && missing > 0; leaf++) {
+		if (engine->dead_switch[graph->leaves[leaf]])
+			continue;
+		find_next_hops(engine, reroute, leaf);
+		walk_leaf(engine, leaf, out);
+		for (size_t i = 0; i < ring->n; i++) {
+			struct lint_hop *hop = &ring->hops[i];
+			const struct lint_switch *s = &graph->switches[hop->at];
+			if (hop->leaf != FAR || hop->at == graph->leaves[leaf] ||
+				!lint_has(engine->came + s->first_word, hop->in) ||
+				!lint_has(engine->next + s->first_word, hop->out))
+				continue;
+			hop->leaf = graph->leaves[leaf];
+			missing--;
+		}
+	}
+}
+
+static void make_ring(struct lint_engine *engine, enum lint_reroute reroute, struct lint_ring *ret,
+	uint64_t *out, struct arena *a)
+{
+	const struct lint_graph *graph = engine->graph;
+	uint32_t *nodes = arena_array(a, uint32_t, graph->ports + 1);
+	ret->n = ring_shortest(engine, ring_node(engine), nodes);
+	ret->hops = arena_array(a, struct lint_hop, ret->n);
+	for (size_t i = 0; i < ret->n; i++) {
+		const uint32_t to = nodes[(i + 1) % ret->n];
+		const uint32_t at = engine->node_switch[nodes[i]];
+		const struct lint_switch *s = &graph->switches[at];
+		const struct lint_switch *peer = &graph->switches[engine->node_switch[to]];
+		const struct lint_port *in_of_next = &peer->ports[to - peer->first_port];
+		ret->hops[i] = (struct lint_hop){.at = at,
+			.in = (uint32_t)(nodes[i] - s->first_port),
+			.out = in_of_next->peer_port,
+			.leaf = FAR};
+	}
+	name_leaves(engine, reroute, ret, out);
+}
+
+bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
+	const struct lint_failures *failures, struct lint_ring *ret, struct arena *a)
+{
+	const struct lint_graph *graph = engine->graph;
+	rw_cleanup(freep) uint64_t *out = rw_calloc(graph->words + 1, sizeof(*out));
+	set_failures(engine, failures);
+	memset(engine->depend_words, 0, engine->n_depend_words * sizeof(*engine->depend_words));
+	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
+		if (engine->dead_switch[graph->leaves[leaf]])
+			continue;
+		find_next_hops(engine, reroute, leaf);
+		walk_leaf(engine, leaf, out);
+	}
+	if (!trim(engine))
+		return false;
+	if (ret)
+		make_ring(engine, reroute, ret, out, a);
+	return true;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+const uint64_t *lint_routes(const struct lint_engine *engine, size_t leaf)
+{
+	return engine->routes + leaf * engine->graph->words;
+}
+
+uint32_t lint_distance(const struct lint_engine *engine, size_t leaf, uint32_t at)
+{
+	return engine->distances[leaf * engine->graph->n_switches + at];
+}
+
+struct lint_engine *lint_engine_new(const struct lint_graph *graph)
+{
+	struct lint_engine *engine = rw_calloc(1, sizeof(*engine));
+	const size_t switches = graph->n_switches + 1, words = graph->words + 1;
+	engine->graph = graph;
+	engine->routes = rw_calloc(graph->n_leaves * graph->words + 1, sizeof(uint64_t));
+	engine->distances = rw_calloc(graph->n_leaves * graph->n_switches + 1, sizeof(uint32_t));
+	engine->dead_link = rw_calloc(graph->n_links + 1, sizeof(bool));
+	engine->dead_switch = rw_calloc(switches, sizeof(bool));
+	engine->live = rw_calloc(words, sizeof(uint64_t));
+	engine->below = rw_calloc(words, sizeof(uint64_t));
+	engine->next = rw_calloc(words, sizeof(uint64_t));
+	engine->came = rw_calloc(words, sizeof(uint64_t));
+	engine->done = rw_calloc(words, sizeof(uint64_t));
+	engine->distance = rw_calloc(switches, sizeof(uint32_t));
+	engine->queue = rw_calloc(switches, sizeof(uint32_t));
+	engine->waiting = rw_calloc(switches, sizeof(uint32_t));
+	engine->queued = rw_calloc(switches, sizeof(bool));
+	engine->depends = rw_calloc(switches, sizeof(*engine->depends));
+	engine->node_switch = rw_calloc(graph->ports + 1, sizeof(uint32_t));
+	engine->waits = rw_calloc(graph->ports + 1, sizeof(uint32_t));
+	engine->stack = rw_calloc(graph->ports + switches, sizeof(uint32_t));
+	for (size_t i = 0; i < graph->n_switches; i++)
+		engine->n_depend_words += graph->switches[i].n_ports * graph->switches[i].words;
+	engine->depend_words = rw_calloc(engine->n_depend_words + 1, sizeof(uint64_t));
+	size_t at = 0;
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		engine->depends[i] = engine->depend_words + at;
+		at += s->n_ports * s->words;
+		for (size_t p = 0; p < s->n_ports; p++)
+			engine->node_switch[s->first_port + p] = (uint32_t)i;
+	}
+	set_failures(engine, &(struct lint_failures){.n = 0});
+	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
+		uint32_t *distance = engine->distances + leaf * graph->n_switches;
+		measure_distances(engine, graph->leaves[leaf], distance, engine->queue);
+		choose_next_hops(engine, distance, engine->routes + leaf * graph->words);
+	}
+	return engine;
+}
+
+void lint_engine_free(struct lint_engine *engine)
+{
+	if (!engine)
+		return;
+	free(engine->routes);
+	free(engine->distances);
+	free(engine->dead_link);
+	free(engine->dead_switch);
+	free(engine->live);
+	free(engine->below);
+	free(engine->next);
+	free(engine->came);
+	free(engine->done);
+	free(engine->distance);
+	free(engine->queue);
+	free(engine->waiting);
+	free(engine->queued);
+	free(engine->depends);
+	free(engine->depend_words);
+	free(engine->node_switch);
+	free(engine->waits);
+	free(engine->stack);
+	free(engine);
+}

@@ -1,0 +1,39 @@
+/*
+ * lint_settings - what is declared, held against what the fabric can bring: headroom of each
+ * lossless priority and of the whole pool, ECN before PFC for every number of busy queues, and what
+ * is left of the paths after one failure. Pure: the formulas are those of
+ * analyzers/measure/formulas.h.
+ */
+#ifndef RW_LINT_SETTINGS_H
+#define RW_LINT_SETTINGS_H
+
+#include "analyzers/lint/lint_graph.h"
+
+enum lint_severity { LINT_CRITICAL, LINT_WARNING, LINT_INFO, LINT_SEVERITIES };
+
+struct lint_finding {
+	enum lint_severity severity;
+	const char *check; /* what was judged; never changes: "headroom" */
+	const char *device, *port; /* NULL: of the whole fabric, of the whole device */
+	int priority; /* -1: none */
+	const char *text, *remedy;
+};
+struct lint_list {
+	struct arena *arena; /* of texts and rows */
+	struct lint_finding *findings;
+	size_t n, cap;
+	const char **unjudged; /* sentences: what could not be judged, and what it would take */
+	size_t n_unjudged, cap_unjudged;
+};
+
+/* lint_found - adds a finding; texts are copied. */
+void lint_found(struct lint_list *list, const struct lint_finding *finding, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* lint_unjudged - adds a sentence. */
+void lint_unjudged(struct lint_list *list, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* lint_settings - everything above, of all devices of the fabric. */
+void lint_settings(const struct lint_graph *graph, struct lint_list *list);
+
+#endif
