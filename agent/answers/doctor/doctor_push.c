@@ -76,6 +76,10 @@ static const struct push_trouble ipfix_troubles[] = {
 	{"strangers", "IPFIX datagrams came from addresses that are not allowed, and were not read",
 		"add the senders to push.allow, or their address to the device (push.address)",
 		"stranger_"},
+	{"unknown_values", "IPFIX values are of elements that nothing here reads",
+		"nothing, if you do not need them; else export SAI counters that it reads "
+		"(docs/push-ipfix.md)",
+		"unknown_e"},
 	{"no_device", "IPFIX records come from addresses of no device, or of several",
 		"set push.address of the device", NULL},
 	{"kernel_drops",

@@ -75,6 +75,17 @@ static const struct expected_place places[] = {
 		"swp1#q12", PRIO_NONE},
 	{"nvswitch_interface_if_in_octets", "interface", "swp2", "x", "y", 0, "port.in_octets",
 		"swp2", PRIO_NONE},
+	/* from Cumulus 5.15 on the only name of it, and buffers */
+	{"nvswitch_interface_ether_stats_octets", "interface", "swp2", "x", "y", 0,
+		"port.in_octets", "swp2", PRIO_NONE},
+	{"nvswitch_interface_shared_buffer_port_tc_curr_occupancy", "interface", "swp1", "tc", "3",
+		0, "queue.depth_bytes", "swp1", 3},
+	{"nvswitch_interface_shared_buffer_port_tc_watermark", "interface", "swp1", "tc", "3", 0,
+		"queue.watermark_bytes", "swp1", 3},
+	{"nvswitch_interface_shared_buffer_port_pg_watermark", "interface", "swp1", "pg", "3", 0,
+		"pg.shared_watermark_bytes", "swp1", 3},
+	{"nvswitch_interface_headroom_buffer_pg_watermark", "interface", "swp1", "pg", "3", 0,
+		"pg.headroom_watermark_bytes", "swp1", 3},
 	/* SAI port 109, queue 0x22, group 8: see test_sai_stat.c */
 	{"sai_counter_type_1_stat_109", "object_name", "Ethernet0", "sai_stat_id", "109", 0,
 		"pfc.rx_frames", "Ethernet0", 3},
