@@ -716,12 +716,25 @@ static bool object_of_port(const struct gnmi_feed *feed, const struct gnmi_refer
 	return !shared || (!property->has_lane && !property->row->spec->alone);
 }
 
+/* object_of_queue - a value of one queue of the object, as of a class of a policy, is of that queue
+ * alone. */
+static bool object_of_queue(
+	const struct gnmi_reference *reference, const struct gnmi_property *property)
+{
+	if (reference->number == GNMI_NUMBER_NONE || property->number == GNMI_NUMBER_NONE)
+		return true;
+	return reference->number == property->number &&
+		(reference->numbers & property->numbers) != 0;
+}
+
 static struct object_place object_place_of(
 	const struct gnmi_reference *reference, const struct gnmi_property *property)
 {
 	if (reference->number == GNMI_NUMBER_NONE)
 		return (struct object_place){property->number, property->numbers};
-	return (struct object_place){reference->number, reference->numbers};
+	if (property->number == GNMI_NUMBER_NONE)
+		return (struct object_place){reference->number, reference->numbers};
+	return (struct object_place){reference->number, reference->numbers & property->numbers};
 }
 
 static void object_emit_at(struct gnmi_feed *feed, const struct gnmi_converted *value,
@@ -775,7 +788,8 @@ static bool object_has(const struct gnmi_feed *feed, const struct gnmi_reference
 	const struct gnmi_property *property, bool shared)
 {
 	return object_is_named(reference, property) && !object_of_device(property->row->spec) &&
-		object_wanted(feed, property) && object_of_port(feed, reference, property, shared);
+		object_of_queue(reference, property) && object_wanted(feed, property) &&
+		object_of_port(feed, reference, property, shared);
 }
 
 /* object_folds - do these become one value, as the lanes of a transceiver do? */

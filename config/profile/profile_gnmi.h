@@ -52,16 +52,17 @@
  * in words; neighbor_bridge, neighbor_router, neighbor_station, one capability each, true where it
  * is enabled; all of the neighbour {name} on {port}), or "refers: KIND" (its value is the name of
  * an object of that kind, which holds for this place). Leaves "of: KIND" are about the object
- * {name}, and hold for all places that refer to it; where several ports share it, a leaf with
- * {lane} counts for the ports whose port_lanes have that lane, and one with "alone: true" for none
- * of them. Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all
- * other words), suffix (text behind the number), list: priorities ("3,4": 1 for these, 0 for the
- * others), ignore [numbers that mean "not there"], fallback (only where no other leaf gave the
- * metric of this thing), window (of a watermark), priority (constant), unread [words that mean that
- * there is no value: "N/A"], estimated (the device computed it from something else: the sample is
- * flagged). Leaves that name one metric of one thing are added up, or the least or the most of them
- * counts (fold: min, max). One with "subtract" is taken away from the sum; one with "restores" is
- * given back, at most as much as was taken away.
+ * {name}, and hold for all places that refer to it, with {queue} or {group} for those of that
+ * number; where several ports share it, a leaf with {lane} counts for the ports whose port_lanes
+ * have that lane, and one with "alone: true" for none of them. Further: unit and divide (as in
+ * SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other words), suffix (text behind the
+ * number), list: priorities ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not
+ * there"], fallback (only where no other leaf gave the metric of this thing), window (of a
+ * watermark), priority (constant), unread [words that mean that there is no value: "N/A"],
+ * estimated (the device computed it from something else: the sample is flagged). Leaves that name
+ * one metric of one thing are added up, or the least or the most of them counts (fold: min, max).
+ * One with "subtract" is taken away from the sum; one with "restores" is given back, at most as
+ * much as was taken away.
  *
  * The words of a metric that is a text give texts: { per_packet_quality: packet }; a word that is
  * not among them stays as the device sends it. A setting of the whole device that several places
