@@ -620,7 +620,7 @@ static void stream_rest(struct gnmi_stream *stream, const struct grpc_io_status 
 {
 	const bool optional = all_optional(stream);
 	if (optional && !stream->told_rest)
-		log_info(stream_device(stream), "gnmi: %s; all of stream %s is optional",
+		log_debug(stream_device(stream), "gnmi: %s; all of stream %s is optional",
 			stream->trouble.text, stream->profile->name);
 	if (!optional)
 		stream_complain(stream);
@@ -638,7 +638,7 @@ static void stream_rest(struct gnmi_stream *stream, const struct grpc_io_status 
 static void none_settle(struct gnmi_stream *stream)
 {
 	if (!stream->none_tried)
-		log_info(stream_device(stream),
+		log_debug(stream_device(stream),
 			"gnmi: the device takes stream %s and has none of its values",
 			stream->profile->name);
 	channel_drop(stream);
@@ -684,7 +684,7 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 	/* 2. for less */
 	if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED && leave_out(stream, status->text)) {
 		if (stream->left_out & ~stream->told_left_out)
-			log_info(stream_device(stream),
+			log_debug(stream_device(stream),
 				"gnmi: %s; asking again without that, which is optional",
 				stream->trouble.text);
 		stream->told_left_out |= stream->left_out;

@@ -568,7 +568,7 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		fn(arg, figures[i].key, "", (double)figures[i].value);
 	for (size_t i = 0; i < u->n_names; i++) {
 		char key[IPFIX_UNKNOWN_KEY + 16];
-		snprintf(key, sizeof(key), "unknown_%.54s", u->names[i].key);
+		snprintf(key, sizeof(key), "unknown:%.54s", u->names[i].key);
 		fn(arg, key, "", (double)u->names[i].values);
 	}
 	datagram_named_figures(&listen->door.strangers, "stranger", fn, arg);

@@ -146,7 +146,7 @@ def check(agent, switch):
         fail("a series is missing")
     agent.wait("figures", lambda: figures(agent).get("push/hft/records", 0) > 100)
     f = figures(agent)
-    for key in ("early_sets", "unknown_objects", "unknown_port_if_in_ucast_pkts", "ring_values"):
+    for key in ("early_sets", "unknown_objects", "unknown:port_if_in_ucast_pkts", "ring_values"):
         if not f.get("push/hft/" + key):
             fail("%s is not told: %s" % (key, f))
     for key in ("lost_records", "bad_datagrams", "clock_off", "kernel_drops", "impossible_values"):

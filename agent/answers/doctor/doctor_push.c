@@ -79,7 +79,7 @@ static const struct push_trouble ipfix_troubles[] = {
 	{"unknown_values", "IPFIX values are of elements that nothing here reads",
 		"nothing, if you do not need them; else export SAI counters that it reads "
 		"(docs/push-ipfix.md)",
-		"unknown_e"},
+		"unknown:"},
 	{"no_device", "IPFIX records come from addresses of no device, or of several",
 		"set push.address of the device", NULL},
 	{"kernel_drops",
@@ -137,8 +137,14 @@ void doctor_push(struct doctor *doctor)
 	json_t *list = json_array();
 	for (size_t i = 0; config && i < config->n_pushes; i++) {
 		const struct config_capture *place = &config->pushes[i];
-		for (size_t k = 0;
-			place->push && place->push->ipfix && k < rw_countof(ipfix_troubles); k++)
+		const bool ipfix = place->push && place->push->ipfix;
+		if (ipfix && doctor_health(doctor, "push/%s/values", place->name) == 0)
+			doctor_todo(doctor, false, place->name,
+				"set this machine as the collector of IPFIX on the switches "
+				"(docs/push-ipfix.md), and see whether a firewall lets the port "
+				"through",
+				"nothing has been pushed to it yet");
+		for (size_t k = 0; ipfix && k < rw_countof(ipfix_troubles); k++)
 			push_trouble(doctor, place->name, &ipfix_troubles[k]);
 		if (!place->push || (!place->push->grpc && !place->push->http))
 			continue;

@@ -112,17 +112,19 @@ static void note_suspects(const struct target_facts *facts, struct str *notes)
 			facts->suspects);
 }
 
-/* The words that the agent keeps in keys "gnmi/NAME/KIND/WORDS", each as a note behind @head. */
+/* The words that the agent keeps in keys "gnmi/NAME/KIND/WORDS", with @between, behind @head. */
 static void note_words(const struct doctor *doctor, const struct target_facts *facts,
-	const char *kind, const char *head, struct str *notes)
+	const char *kind, const char *head, const char *between, struct str *notes)
 {
-	rw_cleanup(str_done) struct str prefix = {0};
+	rw_cleanup(str_done) struct str prefix = {0}, words = {0};
 	const char *key;
 	json_t *value;
 	str_addf(&prefix, "gnmi/%s/%s/", facts->name, kind);
 	json_object_foreach (doctor->health, key, value)
 		if (strncmp(key, prefix.s, prefix.n) == 0 && !str_eq(key + prefix.n, facts->reason))
-			doctor_targets_note(notes, "%s%s", head, key + prefix.n);
+			str_addf(&words, "%s%s", str_if(words.n, between), key + prefix.n);
+	if (words.n)
+		str_addf(notes, "%s%s%s", str_if(notes->n, "; "), head, words.s);
 }
 
 /* What the device sends and nobody reads, what it was asked for and has none of, what it refuses.
@@ -134,9 +136,9 @@ static void note_answers(
 	rw_cleanup(str_done) struct str head = {0};
 	str_addf(&head, "delivers %.0f paths that its profile does not know, e.g. ", unknown);
 	if (unknown > 0 && !strstr(str_or(facts->reason, ""), "does not know"))
-		note_words(doctor, facts, "unknown_path", head.s, notes);
-	note_words(doctor, facts, "has_none", "has none of stream ", notes);
-	note_words(doctor, facts, "trouble", "", notes);
+		note_words(doctor, facts, "unknown_path", head.s, "; ", notes);
+	note_words(doctor, facts, "has_none", "has none of stream ", ", ", notes);
+	note_words(doctor, facts, "trouble", "", "; ", notes);
 }
 
 /* Values and messages of a wrong form, of how many. */

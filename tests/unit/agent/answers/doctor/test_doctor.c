@@ -512,6 +512,53 @@ static void test_store_words(void **state)
 			fail_msg("'%s' is not in:\n%s", rows[i].words, table);
 }
 
+/* What comes pushed and is nobody's, and a receiver that got nothing, have words. */
+static void test_pushed_words(void **state)
+{
+	struct place *p = *state;
+	static const struct {
+		const char *key;
+		double value;
+		const char *words;
+	} rows[] = {
+		{"push/push0/messages", 9, "\"messages\":"},
+		{"push/push0/misnamed", 4, "4 pushed messages name a host that is no device"},
+		{"push/push0/misnamed:son1_at_10.0.0.7", 4, "(son1_at_10.0.0.7 4)"},
+		{"push/mute/values", 0, "nothing has been pushed to it yet"},
+		{"push/hft/unknown_values", 34, "34 IPFIX values are of elements that nothing"},
+		{"push/hft/unknown:e0_82", 34, "(e0_82 34)"},
+	};
+	struct store_health measures[rw_countof(rows)];
+	struct entities *entities = entities_new();
+	struct store_options o = {.path = p->db, .replay = true};
+	struct store *store;
+	rw_cleanup(freep) char *table = NULL;
+	put_config(p, 1, 1);
+	FILE *f = fopen(p->config, "w");
+	assert_non_null(f);
+	fprintf(f,
+		"fabric: test\nstore: { path: %s }\n"
+		"credentials:\n  g: { gnmi: { username: n, password_file: %s } }\n"
+		"devices:\n  - { name: leaf9, role: leaf, gnmi: { address: \"127.0.0.1:9\", "
+		"credentials: g } }\n"
+		"push:\n  - { name: push0, grpc: \"127.0.0.1:4317\", allow: [127.0.0.1] }\n"
+		"  - { name: hft, ipfix: \"127.0.0.1:4739\", allow: [127.0.0.1] }\n"
+		"  - { name: mute, ipfix: \"127.0.0.1:4740\", allow: [127.0.0.1] }\n",
+		p->db, p->community);
+	assert_int_equal(fclose(f), 0);
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		measures[i] = (struct store_health){
+			.key = rows[i].key, .unit = "", .value = rows[i].value};
+	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
+	store_health(store, wall_now().ns, measures, rw_countof(measures));
+	store_close(store);
+	entities_free(entities);
+	doctor(p, "json", &table);
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		if (!strstr(table, rows[i].words))
+			fail_msg("'%s' is not in:\n%s", rows[i].words, table);
+}
+
 static void test_rate(void **state)
 {
 	struct health_rate r = {0};
@@ -566,6 +613,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_coverage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_words, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pushed_words, setup, teardown),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_missed_polls),
 	};
