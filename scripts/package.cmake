@@ -2,7 +2,8 @@
 # rpm; `scripts/package --rpm` asks for that. The scripts of the package and what else only one of them asks for stand in config/debian and
 # config/rpm; scripts/package_stage.cmake puts it in.
 set(RW_PACKAGE_RELEASE 1 CACHE STRING "What follows the version in the name of the package")
-set(RW_PACKAGE_CONTACT "rocewatch maintainers <maintainers@rocewatch.invalid>" CACHE STRING "Who maintains the package")
+include(${CMAKE_CURRENT_LIST_DIR}/places.cmake)
+set(RW_PACKAGE_CONTACT "${RW_MAINTAINERS}" CACHE STRING "Who maintains the package")
 
 find_program(RW_DPKG_SHLIBDEPS dpkg-shlibdeps)
 find_program(RW_RPMBUILD rpmbuild)
@@ -14,6 +15,7 @@ endif()
 set(CPACK_PACKAGE_NAME rocewatch)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "${RW_PACKAGE_CONTACT}")
+set(CPACK_PACKAGE_HOMEPAGE_URL "${RW_HOME_URL}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "watch over a RoCEv2 network: who slows the training down, and why")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "rocewatch polls the switches of a RoCEv2 fabric over SNMP and gNMI, receives
