@@ -36,7 +36,8 @@ def commands(program):
     """{command: set of its subcommands, empty when it has none}"""
     text = run(program, "--help").split("Commands:\n", 1)[1].split("\n\n", 1)[0]
     table = {}
-    for name in re.findall(r"^  ([a-z][a-z-]*)(?:\s|$)", text, re.M):
+    text, others = text.split("\nOthers: ")
+    for name in re.findall(r"^  ([a-z][a-z-]*)(?:\s|$)", text, re.M) + re.findall(r"[a-z-]+", others):
         listed = re.search(r"^(?:Usage: rocewatch \S+ \[?[A-Z]+\]? \[ARGUMENTS\].*\n|Subcommands:)\n((?:  .*\n)*)", run(program, name, "--help"), re.M)
         table[name] = set(re.findall(r"^  ([a-z][a-z-]*)", listed.group(1), re.M)) if listed else set()
     return table

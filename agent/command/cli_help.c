@@ -257,15 +257,64 @@ void help_of_command(FILE *out, const struct command *command)
 		command->name, help_sub_word(command, word, sizeof(word)));
 }
 
+/* What stands on the first page, by who needs it. Others are named in one line below. */
+static const struct help_role {
+	const char *title, *commands; /* names, with blanks around each */
+} help_roles[] = {
+	{"Begin", " try lab config profile topology doctor agent "},
+	{"Watch", " watch status incident runbook silence report check web "},
+	{"Find a cause", " blame pause ecmp steps query pcap replay "},
+	{"Tune", " tune calc "},
+};
+
+static bool help_role_has(const struct help_role *role, const char *name)
+{
+	char word[64];
+	snprintf(word, sizeof(word), " %s ", name);
+	return strstr(role->commands, word) != NULL;
+}
+
+static void help_list_role(
+	FILE *out, const struct command *const *table, const struct help_role *role)
+{
+	bool begun = false;
+	for (const struct command *const *c = table; *c; c++) {
+		if ((*c)->hidden || !help_role_has(role, (*c)->name))
+			continue;
+		if (!begun)
+			fprintf(out, "%s\n", role->title);
+		begun = true;
+		print_row(out, (*c)->name, (*c)->summary, COMMAND_COLUMN);
+	}
+}
+
+/* What is rarely needed: names alone. */
+static void help_list_others(FILE *out, const struct command *const *table)
+{
+	static const char head[] = "Others: ";
+	rw_cleanup(str_done) struct str line = {0};
+	for (const struct command *const *c = table; *c; c++) {
+		bool listed = (*c)->hidden;
+		for (size_t i = 0; i < rw_countof(help_roles); i++)
+			listed = listed || help_role_has(&help_roles[i], (*c)->name);
+		if (!listed)
+			str_addf(&line, "%s%s", str_if(line.n > 0, ", "), (*c)->name);
+	}
+	if (line.n == 0)
+		return;
+	fputs(head, out);
+	print_wrapped(out, line.s, strlen(head), strlen(head));
+}
+
 void help_of_all(FILE *out, const struct command *const *table)
 {
 	fputs("rocewatch - watches RoCEv2 fabrics: names the link, the host and the flows\n"
 	      "that make training wait.\n\n"
 	      "Usage: rocewatch [OPTIONS] COMMAND [ARGUMENTS]\n\nCommands:\n",
 		out);
-	for (const struct command *const *c = table; *c; c++)
-		if (!(*c)->hidden)
-			print_row(out, (*c)->name, (*c)->summary, COMMAND_COLUMN);
+	for (size_t i = 0; i < rw_countof(help_roles); i++)
+		help_list_role(out, table, &help_roles[i]);
+	help_list_others(out, table);
 	fputs("\nGlobal options, before or after the command:\n", out);
 	for (size_t i = 0; i < n_global_options; i++)
 		print_option(out, &global_options[i].o);
@@ -392,6 +441,9 @@ const struct exit_code exit_codes[] = {
 	{"doctor", 1,
 		"Something is to be done; the list says what. Also: it could not be found out."},
 	{"alert test", 1, "The receiver did not take the message."},
+	{"try", 0, "Told, whatever is wrong in the fabric."},
+	{"try", 1, "No switch answers."},
+	{"config init", 1, "No switch answers. Where some do, it is 0."},
 	{"config check", 0, "The configuration is right; warnings do not count."},
 	{"config check", 2, "The configuration has mistakes, or cannot be read."},
 	{"db stat", 1, "The file is damaged, or is no database."},

@@ -3,6 +3,7 @@
  * only: no database, no agent.
  */
 #include "agent/command/command.h"
+#include "agent/command/survey.h"
 #include "agent/answers/settings/config_document.h"
 #include "agent/modules.h"
 
@@ -14,6 +15,8 @@
 
 #include "agent/document/json_value.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "agent/import/import_sonic.h"
 #include "config/profile/config_profiles.h"
@@ -348,12 +351,83 @@ static int run_import(struct command_args *args)
 }
 
 static const struct command_option options[] = {
+	{"community-file", 0, "FILE", "the file with the SNMP v2c community of all these switches"},
 	{"case", 0, NULL,
 		"read FILE as the fabric.yaml of a recorded case: devices need no address"},
 	{NULL},
 };
 
+/* ---- init ------------------------------------------------------------------ */
+
+#define INIT_DEADLINE_NS (20 * NS_PER_S)
+
+/* What a person reads of it on stderr: who did not answer. */
+static void init_put_silent(const struct survey *survey)
+{
+	for (size_t i = 0; i < survey->n; i++)
+		if (!survey->v[i].answered)
+			fprintf(stderr, "rocewatch: %s\n", survey->v[i].reason);
+}
+
+static int init_ask(struct survey *survey, const struct survey_hosts *hosts, struct err *e)
+{
+	const int rc = survey_hosts(survey, hosts, INIT_DEADLINE_NS, e);
+	if (rc < 0)
+		return rc;
+	init_put_silent(survey);
+	if (survey->n_answered == 0)
+		return err_set(
+			e, -EIO, "no switch answered (%zu asked): nothing to print", survey->n);
+	fprintf(stdout,
+		"# Written by rocewatch config init: %zu of %zu switches answered. Each line is "
+		"explained by\n"
+		"# rocewatch config explain KEY; check it with rocewatch config check FILE.\n",
+		survey->n_answered, survey->n);
+	survey_print(stdout, survey, hosts, "", false);
+	return 0;
+}
+
+static int run_init(struct command_args *args)
+{
+	const char *file = command_opt(&command_config, args, "community-file");
+	struct survey survey = {0};
+	struct err e = {0};
+	if (!file)
+		return usage_error(&command_config, "missing --community-file FILE");
+	rw_cleanup(freep) char *path = realpath(file, NULL);
+	if (!path)
+		return usage_error(
+			&command_config, "--community-file: %.200s: %s", file, strerror(errno));
+	const struct survey_hosts hosts = {args->argv + 1, (size_t)args->argc - 1, path};
+	if (!args->g->verbose)
+		log_set_level(LOG_ERROR_);
+	const int rc = init_ask(&survey, &hosts, &e);
+	survey_done(&survey);
+	if (rc == 0)
+		return cmd_config_finish(EXIT_OK);
+	err_print(stderr, &e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
+
 static const struct subcommand subcommands[] = {
+	{.name = "init",
+		.args = "HOST...",
+		.summary = "a first configuration from the answers of switches",
+		.help = "Asks these switches over SNMP who they are and how they are linked "
+			"(LLDP), "
+			"and prints ten lines with comments: names by their system names, roles by "
+			"their links (hosts make a leaf, leaves a spine), priorities by what they "
+			"tell of PFC. HOST is ADDRESS[:PORT]. Who does not answer is listed on "
+			"stderr. Exit 1: no switch answered.",
+		.options = "community-file",
+		.examples = {{"config init 192.0.2.11 192.0.2.21 --community-file community",
+				     "prints a configuration of two switches",
+				     .not_run = "asks switches"},
+			{"config init leaf1 spine1 --community-file community > rocewatch.yaml",
+				"keeps it in a file", .not_run = "asks switches"}},
+		.run = run_init},
 	{.name = "check",
 		.args = "[FILE]",
 		.summary = "is it right? Each mistake as file:line:column",

@@ -25,13 +25,9 @@ static const struct command_option options[] = {
 	{"for", 0, "DUR", "length (default: that of the scenario)", "record"},
 	{"for", 0, "DUR", "stop after this time", "run"},
 	{"face", 0, "FACE",
-		"only what such a switch answers: full (the default), sonic-snmp, nxos-snmp, "
-		"cumulus-snmp, eos-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
-		"record"},
-	{"face", 0, "FACE",
-		"what the switches are: nxos, cumulus, eos or sonic by SNMP, or sonic-gnmi, "
-		"cumulus-gnmi, openconfig-gnmi (default: nxos, or eos where ECN marks decide)",
-		"run"},
+		"only what such a switch answers: nxos, cumulus, eos or sonic by SNMP, or "
+		"sonic-gnmi, cumulus-gnmi, openconfig-gnmi. A recording also full, which is its "
+		"default; a live lab's is nxos, or eos where ECN marks decide"},
 	{"push", 0, NULL,
 		"the NICs of all hosts push their counters over OpenTelemetry, as NVIDIA's DTS "
 		"names them"},

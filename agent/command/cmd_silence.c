@@ -143,6 +143,8 @@ static int silence_add(struct client *client, const struct command_args *args, s
 	int rc = silence_request(args, &request, e);
 	if (rc == 0) /* a wrong option is a usage error, with or without an agent */
 		rc = silence_read(request, "", wall_now().ns, &checked, e);
+	if (rc == 0) /* one that fits no device keeps nothing back, and nobody would notice */
+		rc = known_stored_device(client, command_opt(&command_silence, args, "device"), e);
 	struct silence_act act = {.request = request};
 	if (rc == 0)
 		rc = silence_do(client, silence_add_direct, &act, e);
@@ -207,7 +209,9 @@ static const struct subcommand subcommands[] = {
 	{.name = "add",
 		.summary = "send no alerts of these incidents for a time",
 		.help = "The incidents are found, counted and shown as others. A silence fits when "
-			"all its globs do. When it ends, what is still open is sent. " BY_AGENT,
+			"all its globs do. When it ends, what is still open is sent. A --device "
+			"that "
+			"fits no switch is refused. " BY_AGENT,
 		.options = "device port host job cause for from why",
 		.takes = TAKES_DB,
 		.formats = WRITES_SAID,

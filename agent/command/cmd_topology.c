@@ -1,5 +1,6 @@
 /* topology - the graph: found by asking the switches (LLDP), shown, and audited. */
 #include "agent/command/command.h"
+#include "agent/command/survey.h"
 #include "agent/document/file_write.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
@@ -17,10 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/str.h"
-#include "collectors/gnmi/gnmi.h"
-#include "collectors/snmp/snmp.h"
 #include "config/config.h"
 #include "config/topology.h"
 
@@ -40,219 +38,7 @@ extern const struct command command_topology;
 
 /* ---- discover ------------------------------------------------------------ */
 
-/* What a device is asked by: SNMP, gNMI, or both. */
-struct way {
-	struct asked *of;
-	bool snmp, done;
-};
-struct asked { /* one configured device */
-	struct discover *all;
-	const struct config_device *device;
-	struct way by_snmp, by_gnmi;
-	struct snmp_target *snmp;
-	struct gnmi_target *gnmi;
-	struct topology_device self;
-	struct topology_neighbor *neighbors;
-	size_t n;
-	bool answered, over;
-	char reason[sizeof(((struct err *)0)->text)];
-};
-
-struct discover {
-	const struct globals *g;
-	struct config *config;
-	struct arena *arena;
-	struct loop *loop;
-	struct asked *v;
-	size_t n, n_over;
-	struct topology_link *links;
-	size_t n_links;
-};
-
-/* When all ways were tried. */
-static void cmd_topology_over(struct asked *asked)
-{
-	if (asked->over || !asked->by_snmp.done || !asked->by_gnmi.done)
-		return;
-	asked->over = true;
-	if (++asked->all->n_over == asked->all->n)
-		loop_stop(asked->all->loop);
-}
-
-static const char *cmd_topology_kept(struct arena *a, const char *text)
-{
-	return arena_strdup(a, str_or(text, ""));
-}
-
-static void cmd_topology_on_neighbors(void *arg, const struct topology_device *self,
-	const struct topology_neighbor *neighbors, size_t n)
-{
-	struct way *w = arg;
-	struct asked *x = w->of;
-	struct arena *a = x->all->arena;
-	if (x->over || w->done)
-		return;
-	w->done = true;
-	if (w->snmp && n > 0)
-		x->by_gnmi.done = true; /* SNMP knows more about the ports, and LLDP too */
-	if (x->answered && n <= x->n) {
-		cmd_topology_over(x);
-		return;
-	}
-	x->self = (struct topology_device){.name = x->device->name,
-		.sysname = cmd_topology_kept(a, self->sysname),
-		.chassis = cmd_topology_kept(a, self->chassis),
-		.n_ports = self->n_ports};
-	x->self.ports = arena_array(a, struct topology_port, self->n_ports + 1);
-	for (size_t i = 0; i < self->n_ports; i++) {
-		const struct topology_port *p = &self->ports[i];
-		struct topology_port *kept = &x->self.ports[i];
-		*kept = *p;
-		kept->name = cmd_topology_kept(a, p->name);
-		kept->alias = cmd_topology_kept(a, p->alias);
-		kept->descr = cmd_topology_kept(a, p->descr);
-		kept->mac = cmd_topology_kept(a, p->mac);
-	}
-	x->neighbors = arena_array(a, struct topology_neighbor, n + 1);
-	x->n = n;
-	for (size_t i = 0; i < n; i++) {
-		x->neighbors[i] = neighbors[i];
-		x->neighbors[i].device = x->device->name;
-		x->neighbors[i].port = cmd_topology_kept(a, neighbors[i].port);
-		x->neighbors[i].sysname = cmd_topology_kept(a, neighbors[i].sysname);
-		x->neighbors[i].chassis = cmd_topology_kept(a, neighbors[i].chassis);
-		x->neighbors[i].port_id = cmd_topology_kept(a, neighbors[i].port_id);
-		x->neighbors[i].port_descr = cmd_topology_kept(a, neighbors[i].port_descr);
-	}
-	x->answered = true;
-	cmd_topology_over(x);
-}
-
-static void cmd_topology_on_target(void *arg, const struct target *target)
-{
-	struct way *w = arg;
-	struct asked *x = w->of;
-	if (target->state != TARGET_BACKOFF || x->over)
-		return;
-	w->done = true;
-	snprintf(x->reason, sizeof(x->reason), "%s", target->reason);
-	cmd_topology_over(x);
-}
-
-static void cmd_topology_on_samples(void *arg, const struct sample *samples, size_t n)
-{
-}
-static void cmd_topology_on_flows(void *arg, const struct flow_sample *flows, size_t n)
-{
-}
-static void cmd_topology_on_device(
-	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
-{
-}
-static void cmd_topology_on_port(
-	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
-{
-}
-static void cmd_topology_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
-	const char *port, const char *text)
-{
-}
-static void cmd_topology_on_deadline(void *arg)
-{
-	loop_stop(arg);
-}
-
-static void cmd_topology_ask(struct asked *asked, struct way *way, struct entities *entities)
-{
-	const struct sink sink = {.arg = way,
-		.samples = cmd_topology_on_samples,
-		.flows = cmd_topology_on_flows,
-		.target = cmd_topology_on_target,
-		.device = cmd_topology_on_device,
-		.port = cmd_topology_on_port,
-		.event = cmd_topology_on_event,
-		.neighbors = cmd_topology_on_neighbors};
-	struct err e = {0};
-	const struct discover *d = asked->all;
-	snprintf(asked->reason, sizeof(asked->reason), "no complete answer within the deadline");
-	int r;
-	if (way->snmp)
-		r = snmp_target_new(
-			d->loop, entities, asked->device, d->config, &sink, &asked->snmp, &e);
-	else
-		r = gnmi_target_new(
-			d->loop, entities, asked->device, d->config, &sink, &asked->gnmi, &e);
-	if (r == 0)
-		return;
-	snprintf(asked->reason, sizeof(asked->reason), "%s", e.text);
-	way->done = true;
-	cmd_topology_over(asked);
-}
-
-/* Each device once, all at the same time; ends when all have answered or failed, or at the
- * deadline. */
-static int ask_all(struct discover *discover, int64_t deadline_ns)
-{
-	if (loop_new(&discover->loop) < 0) {
-		fprintf(stderr, "rocewatch: no event loop: %s\n", strerror(errno));
-		return -EIO;
-	}
-	struct entities *entities = entities_new();
-	struct loop_timer *deadline =
-		loop_timer_new(discover->loop, cmd_topology_on_deadline, discover->loop);
-	loop_timer_start(deadline, deadline_ns, 0);
-	snmp_init();
-	for (size_t i = 0; i < discover->n; i++) {
-		struct asked *x = &discover->v[i];
-		x->by_snmp = (struct way){x, true, x->device->snmp == NULL};
-		x->by_gnmi = (struct way){x, false, x->device->gnmi == NULL};
-		if (x->device->snmp)
-			cmd_topology_ask(x, &x->by_snmp, entities);
-		if (x->device->gnmi)
-			cmd_topology_ask(x, &x->by_gnmi, entities);
-	}
-	if (discover->n_over < discover->n)
-		loop_run(discover->loop);
-	for (size_t i = 0; i < discover->n; i++) {
-		snmp_target_free(discover->v[i].snmp);
-		gnmi_target_free(discover->v[i].gnmi);
-	}
-	loop_timer_free(deadline);
-	loop_free(discover->loop);
-	entities_free(entities);
-	return 0;
-}
-
-static void cmd_topology_match(struct discover *discover)
-{
-	const struct config *c = discover->config;
-	struct topology_device *devices =
-		arena_array(discover->arena, struct topology_device, c->n_devices + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < discover->n; i++)
-		n += discover->v[i].n;
-	struct topology_neighbor *neighbors =
-		arena_array(discover->arena, struct topology_neighbor, n + 1);
-	n = 0;
-	for (size_t i = 0; i < c->n_devices; i++) {
-		devices[i] = (struct topology_device){
-			.name = c->devices[i].name, .sysname = "", .chassis = ""};
-		for (size_t k = 0; k < discover->n; k++) {
-			if (discover->v[k].device != &c->devices[i] || !discover->v[k].answered)
-				continue;
-			devices[i] = config_fabric_ports(
-				discover->arena, &c->devices[i], &discover->v[k].self);
-			if (discover->v[k].n)
-				memcpy(neighbors + n, discover->v[k].neighbors,
-					discover->v[k].n * sizeof(*neighbors));
-			n += discover->v[k].n;
-		}
-	}
-	discover->n_links = topology_links(
-		discover->arena, devices, c->n_devices, neighbors, n, &discover->links);
-}
-
-static void print_comments(FILE *out, const struct discover *discover)
+static void print_comments(FILE *out, const struct survey *discover)
 {
 	char now[WALL_TEXT_MAX];
 	size_t answered = 0, disputed = 0;
@@ -266,7 +52,7 @@ static void print_comments(FILE *out, const struct discover *discover)
 		wall_format(now, wall_now(), 0), answered, discover->n,
 		discover->n_links - disputed, disputed);
 	for (size_t i = 0; i < discover->n; i++) {
-		const struct asked *x = &discover->v[i];
+		const struct survey_device *x = &discover->v[i];
 		if (!x->answered)
 			fprintf(out,
 				"# %s did not answer: its links are those that its neighbours "
@@ -281,7 +67,7 @@ static void print_comments(FILE *out, const struct discover *discover)
 
 static int print_yaml(FILE *out, void *arg)
 {
-	const struct discover *d = arg;
+	const struct survey *d = arg;
 	rw_cleanup(freep) char *text = config_text_unlinked(d->config);
 	print_comments(out, d);
 	fputs(text, out);
@@ -293,11 +79,11 @@ static int print_yaml(FILE *out, void *arg)
 
 static int cmd_topology_print_json(FILE *out, void *arg)
 {
-	const struct discover *d = arg;
+	const struct survey *d = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	json_t *devices = json_array(), *links = json_array();
 	for (size_t i = 0; i < d->n; i++) {
-		const struct asked *x = &d->v[i];
+		const struct survey_device *x = &d->v[i];
 		const char *reason = NULL, *sysname = NULL;
 		if (!x->answered)
 			reason = x->reason;
@@ -350,27 +136,22 @@ static int run_discover(struct command_args *args)
 	if (text && (unit_duration(text, &deadline_ns, NULL) < 0 || deadline_ns <= 0))
 		return usage_error(&command_topology,
 			"--deadline: '%.40s' is not a duration such as 30s", text);
-	struct discover d = {.g = args->g};
-	if (config_read(args->g, &d.config) < 0)
-		return EXIT_USAGE;
-	d.arena = arena_new();
-	d.v = arena_array(d.arena, struct asked, d.config->n_devices + 1);
-	for (size_t i = 0; i < d.config->n_devices; i++)
-		if (config_device_polled(&d.config->devices[i]))
-			d.v[d.n++] = (struct asked){.all = &d, .device = &d.config->devices[i]};
-	int code = EXIT_OK;
+	struct survey d = {0};
+	struct config *config = NULL;
 	struct err e = {0};
-	size_t answered = 0;
+	int code = EXIT_OK;
+	if (config_read(args->g, &config) < 0)
+		return EXIT_USAGE;
 	if (!args->g->verbose)
 		log_set_level(LOG_ERROR_); /* what goes wrong is reported once, below */
-	if (ask_all(&d, deadline_ns) < 0)
+	if (survey_config(&d, config, deadline_ns, &e) < 0) {
+		err_print(stderr, &e);
 		code = EXIT_FAILED;
-	for (size_t i = 0; i < d.n; i++) {
-		answered += d.v[i].answered;
-		if (!d.v[i].answered && code == EXIT_OK)
-			fprintf(stderr, "rocewatch: %s: %s\n", d.v[i].device->name, d.v[i].reason);
 	}
-	if (code == EXIT_OK && answered == 0) {
+	for (size_t i = 0; i < d.n && code == EXIT_OK; i++)
+		if (!d.v[i].answered)
+			fprintf(stderr, "rocewatch: %s: %s\n", d.v[i].device->name, d.v[i].reason);
+	if (code == EXIT_OK && d.n_answered == 0) {
 		fprintf(stderr, "rocewatch: no device answered (%zu asked): nothing to print\n",
 			d.n);
 		code = EXIT_FAILED;
@@ -380,15 +161,14 @@ static int run_discover(struct command_args *args)
 			args->g->format_given && args->g->format == FORMAT_JSON
 			? cmd_topology_print_json
 			: print_yaml;
-		cmd_topology_match(&d);
 		if (out ? file_write(out, print, &d, &e) < 0 : print(stdout, &d) < 0) {
 			if (out)
 				err_print(stderr, &e);
 			code = EXIT_FAILED;
 		}
 	}
-	arena_free(d.arena);
-	config_free(d.config);
+	survey_done(&d);
+	config_free(config);
 	return code;
 }
 

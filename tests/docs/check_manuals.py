@@ -47,7 +47,8 @@ def check_pages():
         for section in ("NAME", "DESCRIPTION", "SEE ALSO"):
             if section not in sections:
                 say("%s: has no section %s" % (name, section))
-    commands = re.findall(r"^  ([a-z-]+) ", run([BUILD + "/rocewatch", "--help"]).stdout.split("Commands:")[1].split("Global options")[0], re.M)
+    listed, others = run([BUILD + "/rocewatch", "--help"]).stdout.split("Commands:")[1].split("Global options")[0].split("\nOthers: ")
+    commands = re.findall(r"^  ([a-z-]+) ", listed, re.M) + re.findall(r"[a-z-]+", others)
     for command in commands:
         if not {"rocewatch-%s.1" % command, "rocewatch-%s.8" % command} & there:
             say("rocewatch %s: has no page" % command)

@@ -157,9 +157,14 @@ def check_pages(rows):
 
 
 def check_overview():
-    """One line a command in the list of all."""
+    """One line a command in the list by role; the others have their names below. Each command stands there once."""
     page = run([PROGRAM, "--help"]).stdout
-    for line in page.split("Commands:")[1].split("Global options")[0].strip("\n").split("\n"):
+    listed, others = page.split("Commands:")[1].split("Global options")[0].split("\nOthers: ")
+    named = re.findall(r"^  ([a-z-]+) ", listed, re.M) + re.findall(r"[a-z-]+", others)
+    every = {row["command"] for row in json.loads(run([MANUAL, "list"]).stdout)}
+    if sorted(named) != sorted(every):
+        say("--help: %s, the commands are %s" % (sorted(named), sorted(every)))
+    for line in re.findall(r"^  .*$", listed, re.M):
         if not re.match(r"  [a-z-]+ +[^ ].{10,}$", line):
             say("--help: more than a line for a command: %s" % line)
     for line in page.split("\n"):
@@ -172,6 +177,7 @@ def check_mistakes(environment):
     incident = first(["incident", "list", "--all"], environment)[0]
     for words, code, text in (
             (["helpp"], 2, "rocewatch: unknown command 'helpp'; did you mean 'help'?"),
+            (["silence", "add", "--device", "nope", "--for", "1h", "--why", "test"], 2, "nope"),
             (["help", "incidnt"], 2, "rocewatch help: unknown command or topic 'incidnt'; did you mean 'incident'?"),
             (["help", "incident", "shwo"], 2, "did you mean 'show'?"),
             (["help", "exit-code"], 2, "did you mean 'exit-codes'?"),

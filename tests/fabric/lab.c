@@ -64,11 +64,10 @@ static const char help[] =
 	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
 	"    --for DUR       length of the recording; the scenario's own when not given. A live "
 	"lab ends after it\n"
-	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp, eos-snmp, sonic-gnmi, "
-	"cumulus-gnmi or openconfig-gnmi: only what such a switch answers;\n"
-	"                    full. A live lab: nxos, cumulus, eos or sonic by SNMP, or one of the "
-	"three by gNMI; nxos, which has pause time, or eos\n"
-	"                    where ECN marks decide\n"
+	"    --face FACE     only what such a switch answers: nxos, cumulus, eos or sonic by SNMP, "
+	"or sonic-gnmi, cumulus-gnmi, openconfig-gnmi.\n"
+	"                    A recording also full, which is its default; a live lab's is nxos, "
+	"which has pause time, or eos where ECN marks decide\n"
 	"    --tls           run: gNMI over TLS; DIR/ca.pem signs the switches\n"
 	"    --push          run: the NICs of all hosts push their counters over OpenTelemetry, as "
 	"NVIDIA's DTS names them\n"
@@ -239,18 +238,30 @@ static int read_scenario(const char *name, const struct options *o, struct scena
 	return 0;
 }
 
+/* The same names as of a live lab: nxos is nxos-snmp. FACES: there is none. */
+static unsigned face_named(const char *name)
+{
+	char by_snmp[64];
+	unsigned face = 0;
+	snprintf(by_snmp, sizeof(by_snmp), "%s-snmp", name);
+	while (face < FACES && !str_eq(name, face_names[face]) &&
+		!str_eq(by_snmp, face_names[face]))
+		face++;
+	return face;
+}
+
 static int record(const char *name, const struct options *o)
 {
 	struct scenario s;
 	struct err e = {0};
-	unsigned face = 0;
+	unsigned face = FACE_FULL;
 	if (!o->out)
 		return usage("record needs --out DIR");
-	while (face < FACES && !str_eq(o->face ? o->face : "full", face_names[face]))
-		face++;
+	if (o->face)
+		face = face_named(o->face);
 	if (face == FACES)
-		return usage("--face: '%s' is not valid; expected full, sonic-snmp, nxos-snmp, "
-			     "cumulus-snmp, eos-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
+		return usage("--face: '%s' is not valid; expected full, sonic, nxos, cumulus, eos, "
+			     "sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
 			o->face);
 	wall_t begin;
 	if (wall_parse(o->begin, wall_now(), &begin) != 0 || begin.ns < 0)

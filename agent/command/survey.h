@@ -1,0 +1,82 @@
+/*
+ * survey - asks switches once who they are and who their LLDP neighbors are, all at the same time;
+ * and writes a first configuration from what they answer. For commands that begin without one, and
+ * for discovery. One thread; the arena owns every text.
+ */
+#ifndef RW_COMMAND_SURVEY_H
+#define RW_COMMAND_SURVEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "config/topology.h"
+
+struct arena;
+struct config;
+struct config_device;
+struct entities;
+struct gnmi_target;
+struct loop;
+struct snmp_target;
+struct survey;
+
+/* What a device is asked by: SNMP, gNMI, or both. */
+struct survey_way {
+	struct survey_device *of;
+	bool snmp, done;
+};
+struct survey_device { /* one configured device that is polled */
+	struct survey *all;
+	const struct config_device *device;
+	struct survey_way by_snmp, by_gnmi;
+	struct snmp_target *snmp;
+	struct gnmi_target *gnmi;
+	struct topology_device self;
+	struct topology_neighbor *neighbors;
+	size_t n;
+	const char *profile; /* NULL: not known */
+	bool answered, over;
+	char reason[sizeof(((struct err *)0)->text)]; /* why it did not answer */
+};
+
+struct survey {
+	const struct config *config; /* lent, unless survey_hosts() made it */
+	struct config *made;
+	struct arena *arena;
+	struct entities *entities;
+	struct loop *loop;
+	struct survey_device *v;
+	size_t n, n_over, n_answered;
+	struct topology_link *links;
+	size_t n_links;
+	/* a bit each: priorities of which pause frames were counted, and for which PFC is on */
+	unsigned paused, enabled;
+};
+
+/* survey_config - asks every polled device of @config. Whoever is silent at the deadline has a
+ * reason. 0 or negative errno with @e; survey_done() it in any case. */
+int survey_config(
+	struct survey *survey, const struct config *config, int64_t deadline_ns, struct err *e);
+
+/* Switches that no configuration names. */
+struct survey_hosts {
+	char *const *hosts; /* ADDRESS[:PORT] */
+	size_t n;
+	const char *community_file;
+};
+/* survey_hosts - the same of these. -EINVAL with @e for an address that is none, or a file that
+ * cannot be read. */
+int survey_hosts(struct survey *survey, const struct survey_hosts *hosts, int64_t deadline_ns,
+	struct err *e);
+void survey_done(struct survey *survey);
+
+/* survey_print - a configuration of the devices of survey_hosts(): names by their system names,
+ * roles by their links. @extra are lines of it (""); with @links the links are written out, else
+ * they are left to discovery. */
+void survey_print(FILE *out, const struct survey *survey, const struct survey_hosts *hosts,
+	const char *extra, bool links);
+
+#endif
