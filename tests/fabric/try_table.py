@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """try_table.py BUILD TABLE.tsv [SCENARIO...] - does `rocewatch try` name the same first cause as an agent that watches the same live lab for the same
 time? One scenario after the other (default: all of `lab list`), about 75 s each. A row is appended when it is known and never asked again, so the
-table grows over many runs. Columns: scenario, truth, agent, try, same (1, 0)."""
+table grows over many runs. Columns: scenario, truth, agent, try, same (1, 0). tests/fabric/try.tsv is what is known so far: a trial misses links that
+are slower than the lab's configuration declares, since nobody has told it a speed."""
 import csv, json, os, re, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
