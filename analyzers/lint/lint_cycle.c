@@ -301,7 +301,8 @@ static size_t ring_shortest(struct lint_engine *engine, uint32_t node, uint32_t 
 	return length + 1;
 }
 
-/* Whose packets make each step of the ring. */
+/* Whose packets make each step of the ring. Best are those that go on from the next buffer: what
+ * ends there makes room by itself. */
 static void name_leaves(struct lint_engine *engine, enum lint_reroute reroute,
 	struct lint_ring *ring, uint64_t *out)
 {
@@ -315,12 +316,14 @@ static void name_leaves(struct lint_engine *engine, enum lint_reroute reroute,
 		for (size_t i = 0; i < ring->n; i++) {
 			struct lint_hop *hop = &ring->hops[i];
 			const struct lint_switch *s = &graph->switches[hop->at];
-			if (hop->leaf != FAR || hop->at == graph->leaves[leaf] ||
+			const uint32_t next = s->ports[hop->out].peer;
+			const bool named = hop->leaf != FAR && hop->leaf != next;
+			if (named || hop->at == graph->leaves[leaf] ||
 				!lint_has(engine->came + s->first_word, hop->in) ||
 				!lint_has(engine->next + s->first_word, hop->out))
 				continue;
 			hop->leaf = graph->leaves[leaf];
-			missing--;
+			missing -= hop->leaf != next;
 		}
 	}
 }

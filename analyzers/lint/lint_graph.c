@@ -127,16 +127,13 @@ static void number_ports(struct lint_graph *graph)
 	}
 }
 
+/* Hosts of a leaf need not be declared: what is not known must not make the answer milder. */
 static void find_leaves(struct lint_graph *graph)
 {
-	for (size_t i = 0; i < graph->n_switches; i++)
-		if (graph->switches[i].hosts)
-			graph->leaves[graph->n_leaves++] = (uint32_t)i;
-	if (graph->n_leaves > 0)
-		return;
 	for (size_t i = 0; i < graph->n_switches; i++) {
 		struct lint_switch *s = &graph->switches[i];
-		s->hosts = s->tier == 0;
+		graph->taken_leaves += s->tier == 0 && !s->hosts;
+		s->hosts |= s->tier == 0;
 		if (s->hosts)
 			graph->leaves[graph->n_leaves++] = (uint32_t)i;
 	}

@@ -41,8 +41,9 @@ struct lint_graph {
 	size_t n_switches;
 	struct lint_link *links;
 	size_t n_links;
-	uint32_t *leaves; /* switches with hosts */
+	uint32_t *leaves; /* switches with hosts: all leaves, and who has a declared one */
 	size_t n_leaves;
+	size_t taken_leaves; /* no host of them is declared */
 	size_t words, ports; /* of all switches together */
 	/* what is not judged */
 	size_t lateral_links, outside_links;
@@ -51,8 +52,7 @@ struct lint_graph {
 	size_t islands; /* parts that no link between switches joins; 1 is a whole fabric */
 };
 
-/* lint_graph_new - leaves without a declared host count as destinations, too, where no leaf has
- * one. */
+/* lint_graph_new - every leaf is taken to have hosts, whether one is declared or not. */
 const struct lint_graph *lint_graph_new(const struct fabric *fabric, struct arena *a);
 
 /* An element that can fail: below .n_links a link, from there on a switch. */

@@ -159,8 +159,11 @@ static void judge_graph(struct lint_work *work)
 		lint_unjudged(&work->list, "%s: it has no role (leaf, spine or superspine)",
 			graph->left_out[i]);
 	if (graph->lateral_links > 0)
-		lint_unjudged(&work->list,
-			"%zu link%s within a tier: no route of the fabric is taken to use them",
+		lint_found(&work->list,
+			&(struct lint_finding){LINT_INFO, "topology", NULL, NULL, -1, NULL,
+				"check that only packets to hosts of both ends use them: three "
+				"such links that routes use can close a ring by themselves"},
+			"%zu link%s within a tier: rings over them are not judged",
 			graph->lateral_links, str_if(graph->lateral_links != 1, "s"));
 	if (graph->outside_links > 0)
 		lint_unjudged(
@@ -240,6 +243,7 @@ static void say(struct lint_work *work, const char *text)
 static void say_assumptions(struct lint_work *work)
 {
 	struct arena *a = work->arena;
+	const size_t taken = work->graph->taken_leaves;
 	work->answer->assumptions = arena_array(a, const char *, 8);
 	say(work,
 		"packets take every shortest path that is left; the routes of the switches were "
@@ -255,6 +259,12 @@ static void say_assumptions(struct lint_work *work)
 			"rerouting locally, a switch without a next hop sends the packet to "
 			"another "
 			"switch below it, not back to where it came from");
+	if (taken == 1)
+		say(work, "a leaf of which no host is declared has hosts");
+	if (taken > 1)
+		say(work,
+			arena_printf(
+				a, "%zu leaves of which no host is declared have hosts", taken));
 	say(work,
 		"a packet stays in its priority and its priority group on the whole path: DSCP "
 		"maps, "
@@ -306,6 +316,17 @@ static void take_rows(struct lint_work *work)
 	answer->n_unjudged = list->n_unjudged;
 }
 
+/* With infos only: a ring of local reroute, of which nobody said whether it happens. */
+static bool says_ring(const struct lint_work *work)
+{
+	for (size_t i = 0; i < work->answer->n_rings; i++) {
+		const struct lint_rings *rings = &work->answer->rings[i];
+		if (rings->cyclic_singles + rings->cyclic_pairs > 0)
+			return true;
+	}
+	return false;
+}
+
 static const char *verdict_of(const struct lint_work *work)
 {
 	size_t n[LINT_SEVERITIES] = {0};
@@ -313,6 +334,9 @@ static const char *verdict_of(const struct lint_work *work)
 		n[severity_of(work->answer->findings[i].severity)]++;
 	if (work->graph->n_links == 0)
 		return "no link between switches is known: no path was judged";
+	if (n[LINT_CRITICAL] + n[LINT_WARNING] == 0 && says_ring(work))
+		return "nothing is wrong once routing has converged; until then switches that "
+		       "reroute locally can deadlock";
 	if (n[LINT_CRITICAL] + n[LINT_WARNING] == 0)
 		return arena_printf(work->arena,
 			"nothing is wrong on these assumptions (%zu info%s)", n[LINT_INFO],
@@ -343,7 +367,8 @@ int lint_answer_make(struct client *client, const struct lint_ask *ask, struct a
 				"declare 'links', or run it beside an agent that discovers them"},
 			"no link between switches is known");
 	judge_graph(&work);
-	judge_rings(&work);
+	if (work.graph->n_links > 0)
+		judge_rings(&work);
 	lint_settings(work.graph, &work.list);
 	const int rc = judge_ends(&work, client, e);
 	if (rc < 0)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -337,6 +338,249 @@ static void test_graph(void **state)
 	arena_free(d.arena);
 }
 
+/* ---- packets that really wait --------------------------------------------- */
+
+/*
+ * A flood: input buffers of FLOOD_ROOM packets behind each link, a packet a link and slot, each
+ * packet at one of its next hops, pause where a buffer is full. All leaves send to some leaves,
+ * whose receivers stand still now and then, as in pause storms. A deadlock: a buffer from which
+ * nothing moves any more although no host sends and every receiver takes what comes. Whether
+ * traffic comes to it is chance, so that of a witness is played up to FLOOD_PLAYS times.
+ */
+enum {
+	FLOOD_ROOM = 2,
+	FLOOD_STORM = 60,
+	FLOOD_PAUSE = 20,
+	FLOOD_SLOTS = 1600,
+	FLOOD_STILL = 800,
+	FLOOD_PLAYS = 64
+};
+
+struct flood {
+	struct oracle *o;
+	struct drawn *d; /* for its numbers */
+	const struct lint_graph *graph;
+	int to[2 * MOST_LINKS][FLOOD_ROOM],
+		out[2 * MOST_LINKS][FLOOD_ROOM]; /* packets: leaf, link */
+	int n[2 * MOST_LINKS];
+	int slot, left_at[2 * MOST_LINKS]; /* when a packet last left a buffer */
+	int target[MOST_SWITCHES]; /* leaves to which all send */
+	int n_targets;
+	const struct lint_ring *ring; /* of a witness: of equal next hops the hash takes its own */
+};
+
+/* The link by which the witness leaves @at; -1: it says nothing of such packets. */
+static int flood_witness(const struct flood *f, int at, int to, int came)
+{
+	for (size_t i = 0; f->ring && i < f->ring->n; i++) {
+		const struct lint_hop *hop = &f->ring->hops[i];
+		const struct lint_switch *s = &f->graph->switches[hop->at];
+		if ((int)hop->at == at && (int)hop->leaf == to &&
+			(int)s->ports[hop->in].link == came)
+			return (int)s->ports[hop->out].link;
+	}
+	return -1;
+}
+
+/* A next hop of a packet for @to that is at @at and came by @came (-1: from a host); -1: none. */
+static int flood_next(struct flood *f, int at, int to, int came)
+{
+	int may[MOST_LINKS], n = 0;
+	const int own = flood_witness(f, at, to, came);
+	if (own >= 0 && oracle_may(f->o, at, to, own))
+		return own;
+	for (int k = 0; k < f->o->n_links; k++)
+		if ((f->o->end[k][0] == at || f->o->end[k][1] == at) && k != came &&
+			oracle_may(f->o, at, to, k))
+			may[n++] = k;
+	if (n == 0)
+		return -1;
+	return may[draw(f->d, (uint32_t)n)];
+}
+
+static int flood_buffer(const struct flood *f, int link, int at)
+{
+	return 2 * link + (f->o->end[link][1] == at);
+}
+
+/* One packet over @link into the switch @into; false: its buffer is full. */
+static bool flood_arrive(struct flood *f, int link, int into, int to)
+{
+	const int buffer = flood_buffer(f, link, into);
+	if (f->n[buffer] == FLOOD_ROOM)
+		return false;
+	const int out = into == to ? -1 : flood_next(f, into, to, link);
+	if (into != to && out < 0)
+		return true; /* no way on: it is dropped */
+	f->to[buffer][f->n[buffer]] = to;
+	f->out[buffer][f->n[buffer]++] = out;
+	return true;
+}
+
+static void flood_take(struct flood *f, int buffer, int i)
+{
+	f->n[buffer]--;
+	f->left_at[buffer] = f->slot;
+	for (; i < f->n[buffer]; i++) {
+		f->to[buffer][i] = f->to[buffer][i + 1];
+		f->out[buffer][i] = f->out[buffer][i + 1];
+	}
+}
+
+/* The first packet in a buffer of @at that leaves by @link goes on. */
+static bool flood_forward(struct flood *f, int at, int link)
+{
+	const int next = oracle_other(f->o, link, at);
+	const int first = (int)draw(f->d, (uint32_t)(2 * f->o->n_links));
+	for (int b = 0; b < 2 * f->o->n_links; b++) {
+		const int buffer = (first + b) % (2 * f->o->n_links);
+		if (f->o->end[buffer / 2][buffer % 2] != at)
+			continue;
+		for (int i = 0; i < f->n[buffer]; i++) {
+			if (f->out[buffer][i] != link)
+				continue;
+			if (!flood_arrive(f, link, next, f->to[buffer][i]))
+				return false;
+			flood_take(f, buffer, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool flood_inject(struct flood *f, int leaf, int link)
+{
+	const int to = f->target[draw(f->d, (uint32_t)f->n_targets)];
+	if (to == leaf || f->o->dead[leaf] || flood_next(f, leaf, to, -1) < 0 ||
+		!oracle_may(f->o, leaf, to, link))
+		return false;
+	return flood_arrive(f, link, oracle_other(f->o, link, leaf), to);
+}
+
+static bool flood_receive(struct flood *f)
+{
+	bool moved = false;
+	for (int buffer = 0; buffer < 2 * f->o->n_links; buffer++)
+		for (int i = f->n[buffer] - 1; i >= 0; i--)
+			if (f->out[buffer][i] < 0) {
+				flood_take(f, buffer, i);
+				moved = true;
+			}
+	return moved;
+}
+
+static bool flood_slot(struct flood *f, bool inject, bool receive)
+{
+	bool moved = receive && flood_receive(f);
+	for (int k = 0; k < f->o->n_links; k++)
+		for (int end = 0; end < 2 && oracle_lives(f->o, k); end++) {
+			const int at = f->o->end[k][end];
+			/* packets of hosts and of others take turns */
+			const bool hosts = inject && f->graph->switches[at].hosts;
+			if (hosts && draw(f->d, 2) && flood_inject(f, at, k))
+				continue;
+			moved |= flood_forward(f, at, k);
+		}
+	return moved;
+}
+
+static bool flood_deadlocks(struct flood *f)
+{
+	bool stuck = false;
+	memset(f->n, 0, sizeof(f->n));
+	memset(f->left_at, 0, sizeof(f->left_at));
+	f->slot = 0;
+	for (; f->slot < FLOOD_SLOTS; f->slot++)
+		flood_slot(f, true, f->slot % (FLOOD_STORM + FLOOD_PAUSE) >= FLOOD_STORM);
+	for (; f->slot < 2 * FLOOD_SLOTS; f->slot++)
+		flood_slot(f, false, true);
+	/* packets that bounce for ever are no deadlock: they move */
+	for (int buffer = 0; buffer < 2 * f->o->n_links; buffer++)
+		stuck |= f->n[buffer] > 0 && f->slot - f->left_at[buffer] > FLOOD_STILL;
+	return stuck;
+}
+
+struct flood_tally {
+	unsigned safe, safe_stuck, rings, rings_stuck, foretold, missed;
+};
+
+/* All send to all; then only to the leaves of the witness. */
+static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_reroute reroute,
+	const struct lint_failures *failures, struct flood_tally *tally)
+{
+	struct lint_ring ring = {0};
+	oracle_cyclic(f->o, f->graph, reroute, failures); /* sets what is dead */
+	const bool cyclic = lint_cyclic(engine, reroute, failures, &ring, f->d->arena);
+	f->n_targets = 0;
+	f->ring = NULL;
+	for (size_t i = 0; i < f->graph->n_leaves; i++)
+		if (!f->o->dead[f->graph->leaves[i]])
+			f->target[f->n_targets++] = (int)f->graph->leaves[i];
+	const bool stuck = f->n_targets > 0 && flood_deadlocks(f);
+	tally->safe += !cyclic;
+	tally->safe_stuck += !cyclic && stuck;
+	tally->foretold += cyclic && stuck;
+	tally->missed += !cyclic && stuck;
+	if (!cyclic)
+		return;
+	f->n_targets = 0;
+	f->ring = &ring;
+	for (size_t i = 0; i < ring.n; i++)
+		f->target[f->n_targets++] = (int)ring.hops[i].leaf;
+	bool plays_stuck = false;
+	for (int play = 0; play < FLOOD_PLAYS && !plays_stuck; play++)
+		plays_stuck = flood_deadlocks(f);
+	tally->rings++;
+	tally->rings_stuck += plays_stuck;
+}
+
+/*
+ * Every deadlock that packets come to is foretold, nothing is stuck where none is, and the traffic
+ * of a witness is stuck. RW_LINT_FLOODS: how many fabrics (docs/lint.md has the figures of 600).
+ */
+static void test_flood(void **state)
+{
+	const char *word = getenv("RW_LINT_FLOODS");
+	const unsigned fabrics = word ? (unsigned)atoi(word) : 24;
+	struct flood_tally tally = {0};
+	struct oracle *o = rw_calloc(1, sizeof(*o));
+	struct flood *f = rw_calloc(1, sizeof(*f));
+	for (unsigned i = 0; i < fabrics; i++) {
+		struct drawn d = drawn_begin(5000 + i);
+		if (i % 3 == 0)
+			draw_fabric(&d, i);
+		else if (i % 3 == 1)
+			drawn_two_tiers(&d, 4 + draw(&d, 3), 2 + draw(&d, 3), 1, draw(&d, 2));
+		else
+			drawn_three_tiers(&d, 3, 2, 2, 2);
+		fabric_sort(d.fabric);
+		f->graph = lint_graph_new(d.fabric, d.arena);
+		f->o = o;
+		f->d = &d;
+		struct lint_engine *engine = lint_engine_new(f->graph);
+		oracle_links(o, f->graph);
+		for (unsigned k = 0; k < 6; k++) {
+			const uint32_t n = (uint32_t)lint_elements(f->graph);
+			const struct lint_failures failures = {{draw(&d, n), draw(&d, n)}, k / 2};
+			flood_judge(
+				f, engine, k % 2 ? LINT_LOCAL : LINT_CONVERGED, &failures, &tally);
+		}
+		lint_engine_free(engine);
+		arena_free(d.arena);
+	}
+	free(o);
+	free(f);
+	printf("%u safe, %u of them stuck; %u with a ring, %u stuck with all traffic, %u of %u "
+	       "with "
+	       "that of the witness\n",
+		tally.safe, tally.safe_stuck, tally.rings, tally.foretold, tally.rings_stuck,
+		tally.rings);
+	assert_int_equal(tally.missed, 0);
+	assert_int_equal(tally.safe_stuck, 0);
+	assert_true(tally.rings > fabrics / 6 && tally.safe > fabrics);
+	assert_true(tally.rings_stuck * 100 >= tally.rings * 75);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_flood),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
