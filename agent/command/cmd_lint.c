@@ -91,34 +91,6 @@ static int import_fabric(const char *const *files, struct config **ret)
 	return rc;
 }
 
-static int read_failures(const struct command_args *args, unsigned *ret)
-{
-	const char *word = command_opt(&command_lint, args, "failures");
-	*ret = 2;
-	if (!word)
-		return 0;
-	if (strlen(word) != 1 || *word < '0' || *word > '2')
-		return usage_error(&command_lint, "--failures: '%.32s'; expected 0, 1 or 2", word);
-	*ret = (unsigned)(*word - '0');
-	return 0;
-}
-
-static int read_worlds(const struct command_args *args, enum lint_worlds *ret)
-{
-	const char *word = command_opt(&command_lint, args, "reroute");
-	*ret = LINT_BOTH;
-	if (!word)
-		return 0;
-	if (str_eq(word, "converged"))
-		*ret = LINT_ONLY_CONVERGED;
-	else if (str_eq(word, "local"))
-		*ret = LINT_ONLY_LOCAL;
-	else
-		return usage_error(
-			&command_lint, "--reroute: '%.32s'; expected converged or local", word);
-	return 0;
-}
-
 /* The client with the fabric to be judged: imported, of a named file, or the one in force. */
 static int open_fabric(const struct command_args *args, const char *const *files,
 	struct client *client, struct err *e)
@@ -182,19 +154,18 @@ static int run_lint(struct command_args *args)
 	struct lint_answer answer;
 	struct lint_ask ask = {.source = source_of(args, files)};
 	struct err e = {0};
-	int code = read_failures(args, &ask.failures);
-	if (code == 0)
-		code = read_worlds(args, &ask.worlds);
-	if (code != 0)
-		return code;
-	int rc = open_fabric(args, files, &client, &e);
+	int rc = lint_ask_read(&ask, command_opt(&command_lint, args, "failures"),
+		command_opt(&command_lint, args, "reroute"), &e);
+	if (rc < 0)
+		return usage_error(&command_lint, "--%s", e.text);
+	rc = open_fabric(args, files, &client, &e);
 	if (rc == 0 && !client.config)
 		rc = err_set(&e, -EINVAL, "there is no configuration: name one with --config");
 	if (rc == 0)
 		rc = lint_answer_make(&client, &ask, arena, &answer, &e);
 	if (rc == 0 && print_answer(args, &answer) < 0)
 		rc = err_set(&e, -EIO, "the answer cannot be written");
-	code = EXIT_OK;
+	int code = EXIT_OK;
 	if (rc == -EINVAL)
 		code = EXIT_USAGE;
 	else if (rc < 0 || lint_answer_fails(&answer))

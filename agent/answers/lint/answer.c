@@ -1,7 +1,8 @@
 /* answer - judges a fabric with analyzers/lint, and puts what it found into words. */
 #include "agent/answers/lint/answer.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <string.h>
 
 #include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
@@ -344,6 +345,24 @@ static const char *verdict_of(const struct lint_work *work)
 	return arena_printf(work->arena, "%zu critical, %zu warning%s, %zu info%s",
 		n[LINT_CRITICAL], n[LINT_WARNING], str_if(n[LINT_WARNING] != 1, "s"), n[LINT_INFO],
 		str_if(n[LINT_INFO] != 1, "s"));
+}
+
+int lint_ask_read(struct lint_ask *ask, const char *failures, const char *reroute, struct err *e)
+{
+	ask->failures = LINT_FAILURES_MAX;
+	ask->worlds = LINT_BOTH;
+	if (failures && (strlen(failures) != 1 || *failures < '0' || *failures > '2'))
+		return err_set(e, -EINVAL, "failures: '%.32s'; expected 0, 1 or 2", failures);
+	if (failures)
+		ask->failures = (unsigned)(*failures - '0');
+	if (str_eq(reroute, reroute_words[LINT_CONVERGED]))
+		ask->worlds = LINT_ONLY_CONVERGED;
+	else if (str_eq(reroute, reroute_words[LINT_LOCAL]))
+		ask->worlds = LINT_ONLY_LOCAL;
+	else if (reroute)
+		return err_set(
+			e, -EINVAL, "reroute: '%.32s'; expected converged or local", reroute);
+	return 0;
 }
 
 int lint_answer_make(struct client *client, const struct lint_ask *ask, struct arena *a,

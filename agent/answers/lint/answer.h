@@ -59,6 +59,10 @@ struct lint_ask {
 	enum lint_worlds worlds;
 };
 
+/* lint_ask_read - fills .failures and .worlds from the words of the command or of a request; NULL:
+ * not given. 0, or -EINVAL with @e. */
+int lint_ask_read(struct lint_ask *ask, const char *failures, const char *reroute, struct err *e);
+
 /* lint_answer_make - judges the fabric of the client's configuration; where there is a database, by
  * what the switches answered last, too. Texts are in @a. 0, or negative errno with @e. */
 int lint_answer_make(struct client *client, const struct lint_ask *ask, struct arena *a,

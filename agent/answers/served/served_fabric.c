@@ -2,6 +2,8 @@
  * and the rhythm of the jobs on it. */
 #include <errno.h>
 
+#include "agent/answers/lint/answer.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "agent/client/client.h"
@@ -25,6 +27,20 @@ static int served_topology_check(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
 	return topology_document(client, topology_check_json, ret, e);
+}
+
+static int served_lint(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *arena = arena_new();
+	struct lint_ask lint = {.source = "the configuration in force"};
+	struct lint_answer answer;
+	int rc = lint_ask_read(&lint, served_get(ask, "failures"), served_get(ask, "reroute"), e);
+	if (rc == 0)
+		rc = lint_answer_make(client, &lint, arena, &answer, e);
+	if (rc == 0)
+		*ret = shape_json(&lint_answer_shape, &answer);
+	return rc;
 }
 
 static int served_config_show(
@@ -61,6 +77,13 @@ static const struct served_param steps_params[] = {
 	{0},
 };
 
+static const struct served_param lint_params[] = {
+	{"failures", "links and switches that fail at once, at most: 0, 1 or 2", false},
+	{"reroute", "what switches do about a failure: converged or local; both when not given",
+		false},
+	{0},
+};
+
 static const struct served_document rows[] = {
 	{.path = "topology/show",
 		.summary = "Devices by tier, and each link with its state and source.",
@@ -70,6 +93,13 @@ static const struct served_document rows[] = {
 		.summary = "Audit of the graph: oversubscription, speeds, MTU, PFC, LLDP.",
 		.span_ns = TOPOLOGY_SPAN_NS,
 		.make = served_topology_check},
+	{.path = "lint",
+		.summary =
+			"What would be wrong with the fabric after failures: rings of buffers with "
+			"witnesses, headroom, marks, both ends, paths.",
+		.params = lint_params,
+		.span_ns = TOPOLOGY_SPAN_NS,
+		.make = served_lint},
 	{.path = "config/show",
 		.summary = "The configuration in force with its defaults; secrets are named only.",
 		.span_ns = TOPOLOGY_SPAN_NS,
