@@ -1,6 +1,6 @@
 /* test_ledger_life - what the end of a fault may not do to its incident: windows that straddle a
  * repair, parts whose explanation has ended, a change that is taken back; families of groups; what
- * a job loses; subjects of which nobody speaks. */
+ * a job loses; subjects of which nobody speaks, whatever was changed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "agent/incident/explain.h"
+#include "agent/incident/incident_json.h"
 #include "agent/incident/ledger.h"
 #include "agent/modules.h"
 #include "base/cleanup.h"
@@ -373,6 +374,212 @@ static void test_spoken_of_by_nobody(void **state)
 	}
 }
 
+/* ---- any change of the topology while a fault lasts --------------------------- */
+
+#define CYCLES 1000
+#define CYCLE_FAULT 12 /* windows with a fault and with changes */
+#define CYCLE_AFTER 20 /* windows without: more than the slowest rule takes */
+
+enum { CYCLE_LEAVES = 2, CYCLE_PORTS = 3, CYCLE_CHANGES = 6 };
+enum cycle_plug { PLUG_HOST, PLUG_UNDECLARED, PLUG_SWITCH, PLUGS };
+
+struct cycle {
+	uint32_t random;
+	struct config *config;
+	struct ledger *ledger;
+	struct cycle_leaf {
+		unsigned name, spine; /* numbers in names */
+		bool absent;
+		enum cycle_plug plug[CYCLE_PORTS];
+		unsigned host[CYCLE_PORTS];
+		bool ill[CYCLE_PORTS], uneven;
+	} leaf[CYCLE_LEAVES];
+	unsigned names;
+	size_t by_rule, by_finding; /* closed because nobody judges it; because it is well */
+};
+
+static uint32_t cycle_draw(struct cycle *cycle, uint32_t below)
+{
+	cycle->random = cycle->random * 1664525 + 1013904223;
+	return (cycle->random >> 16) % below;
+}
+
+static struct config *cycle_config(const struct cycle *cycle)
+{
+	rw_cleanup(str_done) struct str out = {0};
+	struct config *config = NULL;
+	struct err_list errors = {0};
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+	str_add(&out,
+		"fabric: pod-a\ndevices:\n  - { name: spine1, role: spine }\n"
+		"  - { name: spine2, role: spine }\n");
+	for (size_t k = 0; k < CYCLE_LEAVES; k++)
+		if (!cycle->leaf[k].absent)
+			str_addf(&out, "  - { name: leaf%u, role: leaf }\n", cycle->leaf[k].name);
+	str_add(&out, "links:\n  - { a: \"spine1:e99\", b: \"host:watcher\" }\n");
+	for (size_t k = 0; k < CYCLE_LEAVES; k++) {
+		const struct cycle_leaf *leaf = &cycle->leaf[k];
+		if (leaf->absent)
+			continue;
+		for (size_t up = 0; up < 2; up++)
+			str_addf(&out, "  - { a: \"leaf%u:e%zu\", b: \"spine%u:e%zu\" }\n",
+				leaf->name, 49 + up, leaf->spine, 50 + 2 * k + up);
+		for (size_t p = 0; p < CYCLE_PORTS; p++)
+			if (leaf->plug[p] == PLUG_HOST)
+				str_addf(&out, "  - { a: \"leaf%u:e%zu\", b: \"host:node-%u\" }\n",
+					leaf->name, p, leaf->host[p]);
+			else if (leaf->plug[p] == PLUG_SWITCH)
+				str_addf(&out, "  - { a: \"leaf%u:e%zu\", b: \"spine2:e%zu\" }\n",
+					leaf->name, p, 10 * k + p);
+	}
+	if (config_parse(out.s, out.n, "test", CONFIG_CASE, tables, n, &config, &errors) != 0)
+		fail_msg("%s\n%s", errors.n ? errors.v[0].text : "configuration", out.s);
+	err_list_done(&errors);
+	return config;
+}
+
+static void cycle_hear(void *arg, const struct incident *incident, enum incident_state from)
+{
+	struct cycle *cycle = (struct cycle *)arg;
+	if (incident->state != INCIDENT_CLOSED || from == INCIDENT_CLOSED)
+		return;
+	assert_non_null(incident->note); /* why, for its timeline */
+	if (strstr(incident->note, "not seen for"))
+		cycle->by_finding++;
+	else
+		cycle->by_rule++;
+}
+
+/* The agent ends, and starts with @config and what it had stored. */
+static void cycle_restart(struct cycle *cycle, const struct config *config)
+{
+	const struct incident **v;
+	struct ledger *next = ledger_new(config->fabric, cycle_hear, cycle);
+	const size_t n = ledger_incidents(cycle->ledger, &v);
+	for (size_t k = 0; k < n; k++) {
+		rw_cleanup(freep) char *json = incident_json_text(v[k]);
+		assert_int_equal(ledger_restore(next, json), 0);
+	}
+	ledger_free(cycle->ledger);
+	cycle->ledger = next;
+}
+
+static void cycle_change(struct cycle *cycle)
+{
+	struct cycle_leaf *leaf = &cycle->leaf[cycle_draw(cycle, CYCLE_LEAVES)];
+	const size_t p = cycle_draw(cycle, CYCLE_PORTS);
+	switch (cycle_draw(cycle, CYCLE_CHANGES)) {
+	case 0: leaf->host[p] = ++cycle->names; break;
+	case 1: leaf->plug[p] = (enum cycle_plug)cycle_draw(cycle, PLUGS); break;
+	case 2: leaf->name = ++cycle->names; break;
+	case 3: leaf->absent = !leaf->absent; break;
+	case 4: leaf->spine = 3 - leaf->spine; break;
+	default:
+		for (size_t all = 0; all < CYCLE_PORTS; all++)
+			leaf->plug[all] = PLUG_SWITCH;
+	}
+	struct config *config = cycle_config(cycle);
+	if (cycle_draw(cycle, 4) == 0)
+		cycle_restart(cycle, config);
+	else
+		ledger_reload(cycle->ledger, config->fabric);
+	config_free(cycle->config);
+	cycle->config = config;
+}
+
+static void cycle_take(struct cycle *cycle, struct finding finding, bool over, const char *device)
+{
+	finding.device = device;
+	if (!over)
+		finding.verdict = FINDING_UNDER;
+	ledger_take(cycle->ledger, &finding);
+}
+
+/* As detectors do: a finding of each subject that the topology has, and none of any other. */
+static void cycle_window(struct cycle *cycle, int window, bool fault)
+{
+	const bool delivers = true;
+	for (size_t k = 0; k < CYCLE_LEAVES; k++) {
+		const struct cycle_leaf *leaf = &cycle->leaf[k];
+		char name[32], port[16], host[32];
+		snprintf(name, sizeof(name), "leaf%u", leaf->name);
+		const struct fabric_device *device = fabric_device(cycle->config->fabric, name);
+		for (size_t p = 0; device && p < CYCLE_PORTS; p++) {
+			struct finding f = life_finding(
+				window, "pause_storm", p ? CAUSE_SLOW_RECEIVER : CAUSE_PFC_STORM);
+			snprintf(port, sizeof(port), "e%zu", p);
+			snprintf(host, sizeof(host), "node-%u", leaf->host[p]);
+			f.port = port;
+			if (leaf->plug[p] == PLUG_HOST)
+				f.host = host;
+			if (leaf->plug[p] != PLUG_SWITCH)
+				cycle_take(cycle, f, fault && leaf->ill[p], name);
+		}
+		for (size_t g = 0; device && g < device->n_groups; g++) {
+			struct finding f = life_finding(window, "ecmp", CAUSE_ECMP_IMBALANCE);
+			f.group = device->groups[g].id;
+			cycle_take(cycle, f, fault && leaf->uneven, name);
+		}
+	}
+	ledger_judged(cycle->ledger, "pause_storm", window * W, 1, life_delivers, &delivers);
+	ledger_judged(cycle->ledger, "ecmp", window * W, 1, life_delivers, &delivers);
+}
+
+static size_t cycle_open(const struct cycle *cycle)
+{
+	const struct incident **v;
+	size_t open = 0;
+	const size_t n = ledger_incidents(cycle->ledger, &v);
+	for (size_t k = 0; k < n; k++) {
+		if (v[k]->state == INCIDENT_CLOSED)
+			continue;
+		open++;
+		print_message("   open: %s %s %s %s\n", v[k]->device, str_or(v[k]->port, "-"),
+			str_or(v[k]->host, "-"), str_or(v[k]->group, "-"));
+	}
+	return open;
+}
+
+/* Whatever is renamed, relinked, regrouped, taken out, added or restarted while a fault lasts: when
+ * it is over, nothing is open. */
+static void test_any_change_ends(void **state)
+{
+	size_t by_rule = 0, by_finding = 0;
+	for (uint32_t draw = 1; draw <= CYCLES; draw++) {
+		struct cycle cycle = {.random = draw * 2654435761u, .names = 10};
+		for (size_t k = 0; k < CYCLE_LEAVES; k++) {
+			struct cycle_leaf *leaf = &cycle.leaf[k];
+			leaf->name = (unsigned)k + 1;
+			leaf->spine = 1;
+			leaf->uneven = cycle_draw(&cycle, 2);
+			for (size_t p = 0; p < CYCLE_PORTS; p++) {
+				leaf->plug[p] = (enum cycle_plug)cycle_draw(&cycle, PLUG_SWITCH);
+				leaf->host[p] = ++cycle.names;
+				leaf->ill[p] = cycle_draw(&cycle, 2);
+			}
+		}
+		cycle.config = cycle_config(&cycle);
+		cycle.ledger = ledger_new(cycle.config->fabric, cycle_hear, &cycle);
+		for (int w = 1; w <= CYCLE_FAULT + CYCLE_AFTER; w++) {
+			const bool fault = w <= CYCLE_FAULT;
+			if (fault && w > 2 && cycle_draw(&cycle, 4) == 0)
+				cycle_change(&cycle);
+			cycle_window(&cycle, w, fault);
+		}
+		const size_t open = cycle_open(&cycle);
+		by_rule += cycle.by_rule;
+		by_finding += cycle.by_finding;
+		ledger_free(cycle.ledger);
+		config_free(cycle.config);
+		if (open > 0)
+			fail_msg("draw %u: %zu incidents are open", draw, open);
+	}
+	print_message("   closed: %zu judged by nobody, %zu that are well\n", by_rule, by_finding);
+	assert_true(by_rule > CYCLES);
+	assert_true(by_finding > CYCLES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_families_have_one_head),
 		cmocka_unit_test(test_loss_counts),
 		cmocka_unit_test(test_spoken_of_by_nobody),
+		cmocka_unit_test(test_any_change_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
