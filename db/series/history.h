@@ -22,6 +22,8 @@ struct history_filter {
 	const uint16_t *metrics;
 	size_t n_metrics; /* 0 = all */
 	int64_t from_ns, to_ns; /* [from, to]; to 0 = no end */
+	bool no_quantiles; /* history_each_rollup() may leave them NAN: they cost most of the time
+			    */
 };
 #define HISTORY_ANY_PRIORITY (-2)
 

@@ -149,6 +149,9 @@ struct rollup_track {
 	int64_t before_ns; /* the usable sample before, when .any_before */
 	int64_t spacing_ns; /* the usual time between samples; 0 = not known yet */
 	bool any_before, any_now;
+	bool no_quantiles; /* no number is kept for them */
+	double *numbers; /* room of rollup_track_add_columns() */
+	uint32_t cap_numbers;
 };
 
 int64_t rollup_step_of(int64_t t_ns, int64_t step_ns)
@@ -168,6 +171,11 @@ struct rollup_track *rollup_track_new(uint32_t entity, uint16_t metric)
 	return track;
 }
 
+void rollup_track_no_quantiles(struct rollup_track *track)
+{
+	track->no_quantiles = true;
+}
+
 void rollup_track_free(struct rollup_track *track)
 {
 	if (!track)
@@ -176,6 +184,7 @@ void rollup_track_free(struct rollup_track *track)
 	free(track->t_ns);
 	free(track->value);
 	free(track->flags);
+	free(track->numbers);
 	free(track);
 }
 
@@ -207,11 +216,14 @@ static void rollup_number(struct rollup_track *track, double number)
 		now->min = now->max = number;
 		now->sum = 0;
 	}
-	now->min = fmin(now->min, number);
-	now->max = fmax(now->max, number);
+	if (number < now->min)
+		now->min = number;
+	if (number > now->max)
+		now->max = number;
 	now->sum += number;
 	now->numbers++;
-	rollup_sketch_add(&track->sketch, number);
+	if (!track->no_quantiles)
+		rollup_sketch_add(&track->sketch, number);
 }
 
 static struct series rollup_piece(const struct rollup_track *track)
@@ -308,19 +320,19 @@ bool rollup_spacing(int64_t *spacing_ns, int64_t ns)
 }
 
 /* How long it was since the sample before, and whether that is usual. */
-static void rollup_take_time(struct rollup_track *track, const struct sample *sample)
+static void rollup_take_time(struct rollup_track *track, int64_t t_ns, unsigned flags)
 {
 	struct rollup *now = &track->now;
-	const int64_t ns = sample->t_ns - track->before_ns;
+	const int64_t ns = t_ns - track->before_ns;
 	const bool counts = track->any_before && ns > 0;
-	track->before_ns = sample->t_ns;
+	track->before_ns = t_ns;
 	track->any_before = true;
 	if (!counts)
 		return;
 	if (ns > now->longest_ns)
 		now->longest_ns = ns;
 	const bool seen = rollup_spacing(&track->spacing_ns, ns);
-	if (seen && !(sample->flags & SF_RESTART))
+	if (seen && !(flags & SF_RESTART))
 		now->seen_ns += ns;
 }
 
@@ -334,7 +346,7 @@ void rollup_track_add(struct rollup_track *track, const struct sample *sample)
 	rollup_append(track, sample);
 	if (!rollup_usable(sample->flags))
 		return;
-	rollup_take_time(track, sample);
+	rollup_take_time(track, sample->t_ns, sample->flags);
 	if (now->count == 0) {
 		now->first = sample->value;
 		now->first_ns = sample->t_ns;
@@ -342,6 +354,145 @@ void rollup_track_add(struct rollup_track *track, const struct sample *sample)
 	now->last = sample->value;
 	now->last_ns = sample->t_ns;
 	now->count++;
+}
+
+/* ---- many at once --------------------------------------------------------------- */
+
+/* No flag is set, and nothing that waits or is compared with has one; a counter never steps back:
+ * what the rules of series_increase() then come to is last minus first. */
+static bool columns_are_plain(
+	const struct rollup_track *track, const struct rollup_columns *columns)
+{
+	const bool counter = metric_info(track->now.metric)->kind == METRIC_COUNTER;
+	unsigned flags = 0, steps_back = 0;
+	for (uint32_t i = 0; i < track->n; i++)
+		flags |= track->flags[i];
+	for (uint32_t i = 0; i < columns->n; i++)
+		flags |= columns->flags[i];
+	for (uint32_t i = 1; i < columns->n; i++)
+		steps_back |= columns->value[i] < columns->value[i - 1];
+	if (flags || track->n > track->n_anchor)
+		return false;
+	if (track->n > 0 && columns->t_ns[0] <= track->t_ns[track->n - 1])
+		return false;
+	if (track->n > 0)
+		steps_back |= columns->value[0] < track->value[track->n - 1];
+	return !counter || !steps_back;
+}
+
+/* The rate of each interval into @ret, which has room for all; the first one begins at the anchor,
+ * where there is one. Returns how many there are. */
+static uint32_t columns_rates(
+	struct rollup_track *track, const struct rollup_columns *columns, double *ret)
+{
+	struct rollup *now = &track->now;
+	int64_t before_ns = columns->t_ns[0];
+	uint64_t before = columns->value[0];
+	uint32_t i = 1, n = 0;
+	if (track->n > 0) {
+		before_ns = track->t_ns[track->n - 1];
+		before = track->value[track->n - 1];
+		i = 0;
+	}
+	now->increase += columns->value[columns->n - 1] - before;
+	now->covered_ns += columns->t_ns[columns->n - 1] - before_ns;
+	now->intervals += columns->n - i;
+	for (; i < columns->n; i++) {
+		const double s = (double)(columns->t_ns[i] - before_ns) / NS_PER_S;
+		ret[n++] = (double)(columns->value[i] - before) / s;
+		before_ns = columns->t_ns[i];
+		before = columns->value[i];
+	}
+	return n;
+}
+
+/* rollup_number() of each; its totals stay in registers. */
+static void columns_numbers(struct rollup_track *track, const double *numbers, uint32_t n)
+{
+	struct rollup *now = &track->now;
+	uint32_t i = 0;
+	for (; i < n && (now->numbers == 0 || !track->no_quantiles); i++)
+		rollup_number(track, numbers[i]);
+	double min = now->min, max = now->max, sum = now->sum;
+	for (uint32_t k = i; k < n; k++) {
+		if (isnan(numbers[k]))
+			continue;
+		if (numbers[k] < min)
+			min = numbers[k];
+		if (numbers[k] > max)
+			max = numbers[k];
+		sum += numbers[k];
+		now->numbers++;
+	}
+	now->min = min;
+	now->max = max;
+	now->sum = sum;
+}
+
+/* rollup_take_time() of each. */
+static void columns_times(struct rollup_track *track, const struct rollup_columns *columns)
+{
+	struct rollup *now = &track->now;
+	int64_t spacing_ns, longest_ns, seen_ns = 0;
+	rollup_take_time(track, columns->t_ns[0], 0);
+	spacing_ns = track->spacing_ns;
+	longest_ns = now->longest_ns;
+	for (uint32_t i = 1; i < columns->n; i++) {
+		const int64_t ns = columns->t_ns[i] - columns->t_ns[i - 1];
+		if (ns > longest_ns)
+			longest_ns = ns;
+		if (rollup_spacing(&spacing_ns, ns))
+			seen_ns += ns;
+	}
+	track->before_ns = columns->t_ns[columns->n - 1];
+	track->spacing_ns = spacing_ns;
+	now->longest_ns = longest_ns;
+	now->seen_ns += seen_ns;
+}
+
+static void columns_take(struct rollup_track *track, const struct rollup_columns *columns)
+{
+	const struct metric_info *info = metric_info(track->now.metric);
+	struct rollup *now = &track->now;
+	const uint32_t last = columns->n - 1;
+	uint32_t n = 0;
+	if (columns->n > track->cap_numbers) {
+		track->cap_numbers = columns->n;
+		track->numbers = rw_realloc(track->numbers, columns->n * sizeof(*track->numbers));
+	}
+	if (info->kind == METRIC_COUNTER && info->type != TYPE_TEXT)
+		n = columns_rates(track, columns, track->numbers);
+	for (uint32_t i = 0; i < columns->n && info->kind != METRIC_COUNTER; i++)
+		track->numbers[n++] = sample_number(now->metric, columns->value[i]);
+	columns_numbers(track, track->numbers, n);
+	columns_times(track, columns);
+	if (now->count == 0) {
+		now->first = columns->value[0];
+		now->first_ns = columns->t_ns[0];
+	}
+	now->last = columns->value[last];
+	now->last_ns = columns->t_ns[last];
+	now->count += columns->n;
+	track->any_now = true;
+	track->n = 0;
+	rollup_append(
+		track, &(struct sample){.t_ns = now->last_ns, .value = now->last, .flags = 0});
+	track->n_anchor = 1;
+}
+
+void rollup_track_add_columns(struct rollup_track *track, const struct rollup_columns *columns)
+{
+	if (columns->n == 0)
+		return;
+	if (columns_are_plain(track, columns)) {
+		columns_take(track, columns);
+		return;
+	}
+	for (uint32_t i = 0; i < columns->n; i++)
+		rollup_track_add(track,
+			&(struct sample){.t_ns = columns->t_ns[i],
+				.value = columns->value[i],
+				.flags = columns->flags[i]});
 }
 
 void rollup_quantiles(struct rollup *rollup, struct rollup_sketch *sketch)
@@ -365,7 +516,9 @@ bool rollup_track_close_sketch(struct rollup_track *track, int64_t from_ns, int6
 	now->to_ns = to_ns;
 	if (now->seen_ns > to_ns - from_ns)
 		now->seen_ns = to_ns - from_ns;
-	rollup_quantiles(now, &track->sketch);
+	now->p50 = now->p95 = now->p99 = NAN;
+	if (!track->no_quantiles)
+		rollup_quantiles(now, &track->sketch);
 	*ret = *now;
 	if (ret_sketch) {
 		*ret_sketch = track->sketch;

@@ -46,6 +46,19 @@ struct rollup_track *rollup_track_new(uint32_t entity, uint16_t metric);
 void rollup_track_free(struct rollup_track *track);
 void rollup_track_anchor(struct rollup_track *track, const struct sample *sample);
 void rollup_track_add(struct rollup_track *track, const struct sample *sample);
+
+/* rollup_track_add_columns - the same for each of @columns, ascending in time: a tenth of the work
+ * where no sample has a flag and no counter steps back. */
+struct rollup_columns {
+	uint32_t n;
+	const int64_t *t_ns;
+	const uint64_t *value;
+	const uint16_t *flags;
+};
+void rollup_track_add_columns(struct rollup_track *track, const struct rollup_columns *columns);
+/* rollup_track_no_quantiles - they are not asked for, and are most of the work: they stay NAN. */
+void rollup_track_no_quantiles(struct rollup_track *track);
+
 bool rollup_track_close(
 	struct rollup_track *track, int64_t from_ns, int64_t to_ns, struct rollup *ret);
 

@@ -416,7 +416,13 @@ static void step_begin(struct step_rows *rows)
 static int step_walk(struct step_rows *rows, struct err *e)
 {
 	const struct query_run *run = rows->run;
-	const struct history_filter filter = query_plan_filter(run->plan, run->from_ns, run->to_ns);
+	struct history_filter filter = query_plan_filter(run->plan, run->from_ns, run->to_ns);
+	filter.no_quantiles = true;
+	for (size_t i = 0; i < run->plan->n_metrics; i++) {
+		const enum query_agg agg = query_agg_of(run->plan, run->plan->metrics[i]);
+		if (agg >= AGG_P50 && agg <= AGG_P99)
+			filter.no_quantiles = false;
+	}
 	step_begin(rows);
 	int rc = history_each_rollup(
 		run->client->history, &filter, run->plan->step_ns, step_take, rows, e);

@@ -448,6 +448,8 @@ int series_db_each_rollup(struct history *history, const struct history_filter *
 	if (r < 0)
 		return r;
 	walk.tier = rolled_tier_of(filter, step_ns, filter->from_ns < first_ns);
+	if (!walk.tier && step_ns == 0)
+		return series_usage(db, filter, fn, arg, e);
 	if (!walk.tier)
 		return history_rollup_samples(history, filter, step_ns, fn, arg, e);
 	r = history_match(history, filter, &ids, &walk.n_ids, e);

@@ -289,6 +289,68 @@ static void test_steps(void **state)
 	rolls_close(&w);
 }
 
+/* A range as one step whose ends no minute has: what a series was in it is what its samples, taken
+ * one by one, say. */
+static void usage_check(const struct rolls_world *w, struct history_filter filter)
+{
+	struct rolls wanted = rolls_read(w, &filter, 0, true),
+		     got = rolls_read(w, &filter, 0, false);
+
+	assert_int_equal(got.tier[ROLLUP_RAW], got.n);
+	assert_int_equal(got.n, wanted.n);
+	filter.no_quantiles = true;
+	struct rolls lean = rolls_read(w, &filter, 0, false);
+	assert_int_equal(lean.n, wanted.n);
+	for (size_t i = 0; i < wanted.n; i++) {
+		const struct rollup *a = &got.v[i], *b = &wanted.v[i];
+		assert_int_equal(a->seen_ns, b->seen_ns);
+		assert_int_equal(a->longest_ns, b->longest_ns);
+		assert_int_equal(a->suspects, b->suspects);
+		assert_int_equal(a->first_ns, b->first_ns);
+		assert_int_equal(a->last_ns, b->last_ns);
+		assert_true(a->sum == b->sum || b->numbers == 0);
+		assert_true(a->max == b->max || b->numbers == 0);
+		assert_true(a->p95 == b->p95 || b->numbers == 0);
+		assert_true(lean.v[i].sum == b->sum || b->numbers == 0);
+		assert_int_equal(lean.v[i].increase, b->increase);
+		assert_true(isnan(lean.v[i].p50) && isnan(lean.v[i].p99));
+	}
+	free(lean.v);
+	rolls_equal(&got, &wanted);
+}
+
+static void test_usage(void **state)
+{
+	struct rolls_world w = {0};
+
+	(void)state;
+	rolls_open(&w);
+	rolls_fill(&w, 0, 16);
+	w.as_they_came = true; /* the newest hours stay in the open tail */
+	rolls_fill(&w, 16, 18);
+	struct sample late[24];
+	for (size_t i = 0; i < rw_countof(late);
+		i++) /* one before and one after each begin below */
+		late[i] = sample_at(BEGIN_NS + (int64_t)(i / 2 + 1) * HOUR_NS +
+				(int64_t)(4 + i % 2 * 5) * NS_PER_S,
+			w.port[0][0], M_PORT_IN_OCTETS, chance(1000), SF_LATE);
+	rolls_commit(&w, late, rw_countof(late));
+	for (int64_t k = 0; k < 24; k++) {
+		struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
+			.from_ns = BEGIN_NS + (k / 2 % 12 + 1) * HOUR_NS + 5 * NS_PER_S};
+		filter.to_ns = filter.from_ns + 1 + (int64_t)chance((uint64_t)(17 * HOUR_NS));
+		if (k >= 16)
+			filter.from_ns += (int64_t)chance((uint64_t)HOUR_NS);
+		if (filter.to_ns <= filter.from_ns)
+			filter.to_ns = filter.from_ns + NS_PER_S;
+		usage_check(&w, filter);
+		filter.device = "leaf0";
+		filter.port = "swp[02]";
+		usage_check(&w, filter);
+	}
+	rolls_close(&w);
+}
+
 /* A poll on the very end of an hour belongs to it, and not to the next one. */
 static void test_hour_ends(void **state)
 {
@@ -452,6 +514,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_hour_ends),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_raw_gone),
