@@ -452,6 +452,10 @@ const struct exit_code exit_codes[] = {
 	{"lint", 0, "Nothing was found that is worse than an info."},
 	{"lint", 1, "Findings: the rows say what. Also: it could not be judged."},
 	{"lint", 2, "The configuration or a file has mistakes; or wrong usage."},
+	{"import nccl-tests", 0, "No host is flagged."},
+	{"import nccl-tests", 1,
+		"A host is flagged: below 90 % (--below) of the median, or damaged data. Also: the "
+		"files cannot be read."},
 	{"pcap", 1,
 		"A file is truncated, damaged or no capture. The others are reported all the "
 		"same."},

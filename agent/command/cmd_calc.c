@@ -47,9 +47,13 @@ enum input {
 	IN_FRACTION,
 	IN_SWITCHES,
 	IN_INTERVAL,
+	IN_PARAMETERS,
+	IN_BYTES,
+	IN_TOKENS,
+	IN_PEAK,
 	IN_COUNT
 };
-enum family { F_WORD, F_FLAG, F_SIZE, F_BITRATE, F_LENGTH, F_DURATION, F_RATIO, F_NUMBER };
+enum family { F_WORD, F_FLAG, F_SIZE, F_BITRATE, F_LENGTH, F_DURATION, F_RATIO, F_NUMBER, F_COUNT };
 
 static const struct command_option options[] = {
 	[IN_MODEL] = {"model", 0, "NAME",
@@ -92,6 +96,10 @@ static const struct command_option options[] = {
 	[IN_FRACTION] = {"fraction", 0, "RATIO", "share of the time that is lost"},
 	[IN_SWITCHES] = {"switches", 0, "N", "switches of the fabric"},
 	[IN_INTERVAL] = {"interval", 0, "TIME", "time between two polls, such as 10s"},
+	[IN_PARAMETERS] = {"parameters", 0, "N", "parameters of the model, such as 70B"},
+	[IN_BYTES] = {"bytes", 0, "N", "bytes of a gradient: 2 for bf16 and fp16, 4 for fp32"},
+	[IN_TOKENS] = {"tokens", 0, "N", "tokens per second of the whole job"},
+	[IN_PEAK] = {"peak", 0, "N", "dense teraflops of a GPU in the format trained in"},
 	[IN_COUNT] = {0},
 };
 static const enum family families[IN_COUNT] = {
@@ -129,6 +137,10 @@ static const enum family families[IN_COUNT] = {
 	[IN_FRACTION] = F_RATIO,
 	[IN_SWITCHES] = F_NUMBER,
 	[IN_INTERVAL] = F_DURATION,
+	[IN_PARAMETERS] = F_COUNT,
+	[IN_BYTES] = F_NUMBER,
+	[IN_TOKENS] = F_COUNT,
+	[IN_PEAK] = F_NUMBER,
 };
 
 struct inputs {
@@ -289,6 +301,55 @@ static int calc_allreduce(const struct inputs *in, json_t *doc, struct err *e)
 	return 0;
 }
 
+static int calc_gradient(const struct inputs *in, json_t *doc, struct err *e)
+{
+	const double gpus = in->v[IN_GPUS];
+	if (!(in->v[IN_PARAMETERS] > 0 && in->v[IN_BYTES] > 0))
+		return err_set(e, -EINVAL, "--parameters and --bytes must be above 0");
+	if (gpus != 0 && gpus < 2)
+		return err_set(e, -EINVAL, "--gpus must be at least 2");
+	const double bytes = gradient_bytes(in->v[IN_PARAMETERS], in->v[IN_BYTES]);
+	double ring = NAN, pairs = NAN;
+	if (gpus >= 2) {
+		ring = allreduce_ring_bytes(gpus, bytes);
+		pairs = gpus * (gpus - 1);
+	}
+	set_whole(doc, "gradient_bytes", bytes);
+	set_whole(doc, "ring_bytes_per_gpu", ring);
+	cmd_calc_set(doc, "ideal_time_s", cmd_calc_quotient(ring, in->v[IN_SPEED] / 8));
+	set_whole(doc, "all_to_all_flows", pairs);
+	return 0;
+}
+
+/* What a share of the arithmetic says of a job on current GPUs. */
+static const char *mfu_verdict(double mfu)
+{
+	if (mfu >= 0.55)
+		return "healthy";
+	if (mfu >= 0.40)
+		return "investigate";
+	return "wrong";
+}
+
+static int calc_mfu(const struct inputs *in, json_t *doc, struct err *e)
+{
+	static const enum input divided[] = {IN_GPUS, IN_PARAMETERS, IN_TOKENS, IN_PEAK};
+	for (size_t i = 0; i < rw_countof(divided); i++)
+		if (!(in->v[divided[i]] > 0))
+			return err_set(
+				e, -EINVAL, "--%s must be above 0", options[divided[i]].name);
+	const double mfu = mfu_ratio(
+		in->v[IN_TOKENS], in->v[IN_PARAMETERS], in->v[IN_GPUS], in->v[IN_PEAK] * 1e12);
+	if (mfu > 1)
+		return err_set(e, -EINVAL,
+			"%.0f %% of what the GPUs can do: --tokens, --gpus or --peak is wrong",
+			100 * mfu);
+	cmd_calc_set(doc, "tokens_per_gpu_s", in->v[IN_TOKENS] / in->v[IN_GPUS]);
+	cmd_calc_set(doc, "mfu_ratio", mfu);
+	json_object_set_new(doc, "verdict", json_string(mfu_verdict(mfu)));
+	return 0;
+}
+
 static int calc_bottleneck(const struct inputs *in, json_t *doc, struct err *e)
 {
 	const double compute_ns = in->v[IN_COMPUTE], network_ns = in->v[IN_NETWORK];
@@ -385,6 +446,21 @@ static const struct calculator calculators[] = {
 				"also prints the bus bandwidth that was reached"}},
 		{{IN_GPUS}, {IN_SIZE}, {IN_SPEED, "0G"}, {IN_TIME, "0s"}, {IN_COUNT}},
 		calc_allreduce},
+	{"gradient", "what a model's gradient puts on the fabric in each step",
+		"Flows: of an all-to-all of all GPUs.",
+		{{"calc gradient --parameters 70B", "prints its size in bf16"},
+			{"calc gradient --parameters 7B --bytes 4 --gpus 64 --speed 400G",
+				"also prints bytes per GPU, the ideal time and the flows"}},
+		{{IN_PARAMETERS}, {IN_BYTES, "2"}, {IN_GPUS, "0"}, {IN_SPEED, "0G"}, {IN_COUNT}},
+		calc_gradient},
+	{"mfu", "which share of the GPUs' arithmetic a training uses",
+		"Dense models: 6 operations per parameter and token; of a mixture of experts give "
+		"the active parameters. From 55 % on healthy, below 40 % wrong.",
+		{{"calc mfu --parameters 70B --tokens 300K --gpus 256",
+			 "prints the share on GPUs of 989 teraflops"},
+			{"calc mfu --parameters 7B --tokens 700K --gpus 128 --peak 312",
+				"computes it for GPUs of 312 teraflops"}},
+		{{IN_PARAMETERS}, {IN_TOKENS}, {IN_GPUS}, {IN_PEAK, "989"}, {IN_COUNT}}, calc_mfu},
 	{"bottleneck", "is a step bound by compute or by the network?", NULL,
 		{{"calc bottleneck --compute 800ms --network 200ms", "prints the verdict"},
 			{"calc bottleneck --compute 800ms --network 900ms --steps 100000",
@@ -404,6 +480,26 @@ static const struct calculator calculators[] = {
 				"computes it for a smaller fabric, polled less often"}},
 		{{IN_SWITCHES}, {IN_PORTS, "64"}, {IN_INTERVAL, "10s"}, {IN_COUNT}}, calc_sizing},
 };
+
+/* read_count - a number, with K, M, B or T behind it for thousands to trillions. */
+static int read_count(const char *text, double *ret, struct err *e)
+{
+	static const struct {
+		char letter;
+		double times;
+	} suffixes[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'T', 1e12}};
+	rw_cleanup(freep) char *number = rw_strdup(text);
+	const size_t n = strlen(number);
+	double times = 1;
+	for (size_t i = 0; n && i < rw_countof(suffixes); i++)
+		if (text[n - 1] == suffixes[i].letter) {
+			times = suffixes[i].times;
+			number[n - 1] = '\0';
+		}
+	const int r = unit_double(number, ret, e);
+	*ret *= times;
+	return r;
+}
 
 static int read_input(enum input i, const char *text, struct inputs *in, struct err *e)
 {
@@ -431,6 +527,7 @@ static int read_input(enum input i, const char *text, struct inputs *in, struct 
 		break;
 	case F_RATIO: r = unit_ratio(text, &in->v[i], e); break;
 	case F_NUMBER: r = unit_double(text, &in->v[i], e); break;
+	case F_COUNT: r = read_count(text, &in->v[i], e); break;
 	}
 	if (r < 0) {
 		struct err inner = *e;

@@ -58,6 +58,7 @@ static int import_read_file(const char *path, struct import_text *ret, struct er
 	return rc;
 }
 
+/* Prints what the texts say. The exit code, or a negative errno with @e filled. */
 static int import_run_kind(const struct command_args *args, const struct import_kind *kind,
 	struct import_text *texts, size_t n, double below, struct err *e)
 {
@@ -75,6 +76,8 @@ static int import_run_kind(const struct command_args *args, const struct import_
 	if (!doc)
 		return -EINVAL;
 	rc = command_print(args, doc, kind->view, e);
+	if (rc == 0 && kind->gates && json_array_size(import_flagged(doc)))
+		rc = EXIT_FAILED;
 	json_decref(doc);
 	return rc;
 }
@@ -104,8 +107,8 @@ static int cmd_import_run(struct command_args *args)
 	for (size_t i = 0; i < n; i++)
 		free((char *)texts[i].text);
 	free(texts);
-	if (rc == 0)
-		return EXIT_OK;
+	if (rc >= 0)
+		return rc;
 	err_print(stderr, &e);
 	return EXIT_FAILED;
 }
@@ -121,13 +124,15 @@ static const struct subcommand subcommands[] = {
 		.summary = "bus bandwidth of each node, against the median of all",
 		.help = "Reads the tables of nccl-tests, one run or many, in one file or several, "
 			"and flags nodes below 90 % of the median of runs alike. Run it on each "
-			"node, or on pairs: a node counts by the best of its runs. " STDIN_TOO,
+			"node, or on pairs: a node counts by the best of its runs. Exits 1 where "
+			"one "
+			"is flagged. " STDIN_TOO,
 		.options = "host below",
 		.formats = WRITES_ALL,
 		.examples = {{"import nccl-tests node-*.txt",
-				     "flags the slow nodes, one file a node"},
+				     "flags the slow nodes, one file a node", .exit = EXIT_FAILED},
 			{"import nccl-tests --below 95% node-*.txt",
-				"flags nodes below 95 % of the median"}},
+				"flags nodes below 95 % of the median", .exit = EXIT_FAILED}},
 		.run = cmd_import_run},
 	{.name = "nccl-log",
 		.args = "FILE...",

@@ -17,6 +17,11 @@ json_t *import_document(const char *kind)
 	return json_pack("{s:s, s:[], s:[], s:[]}", "kind", kind, "rows", "flagged", "notes");
 }
 
+json_t *import_flagged(const json_t *doc)
+{
+	return json_object_get(doc, "flagged");
+}
+
 void import_note(json_t *doc, const char *fmt, ...)
 {
 	char text[512];
@@ -34,7 +39,7 @@ void import_flag(json_t *doc, const char *host, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(json_object_get(doc, "flagged"),
+	json_array_append_new(import_flagged(doc),
 		json_pack("{s:o, s:o}", "host", json_string_or_null(host), "text",
 			json_string_or_null(text)));
 }

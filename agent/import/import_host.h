@@ -34,6 +34,7 @@ struct import_kind {
 	/* NULL with @e filled when nothing of the kind is in it */
 	json_t *(*read)(const struct import_text *texts, size_t n, double below, struct err *e);
 	const struct view *view;
+	bool gates; /* a flagged host makes the command fail: a check before a job starts */
 };
 extern const struct import_kind import_kinds[]; /* ends with name NULL */
 
@@ -45,6 +46,8 @@ json_t *import_ethtool(const struct import_text *texts, size_t n, double below, 
 void import_note(json_t *doc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void import_flag(json_t *doc, const char *host, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* import_flagged - what was flagged: {host, text}; borrowed from @doc. */
+json_t *import_flagged(const json_t *doc);
 json_t *import_document(const char *kind);
 
 /*

@@ -13,7 +13,7 @@ static void import_text_print(
 	json_t *row;
 	table.text = NULL;
 	report_print(out, doc, &table, FORMAT_TABLE, header, color);
-	json_array_foreach (json_object_get(doc, "flagged"), i, row)
+	json_array_foreach (import_flagged(doc), i, row)
 		fprintf(out, "%s! %s: %s\n", i ? "" : "\n", doc_word(row, "host"),
 			doc_word(row, "text"));
 	json_array_foreach (json_object_get(doc, "notes"), i, row)
@@ -72,7 +72,7 @@ static const struct view ethtool_view = {.title = "counters of NICs",
 
 const struct import_kind import_kinds[] = {
 	{"nccl-tests", "bus bandwidth of each node, against the median of all", import_nccl_tests,
-		&nccl_tests_view},
+		&nccl_tests_view, true},
 	{"nccl-log", "which NICs NCCL picked up on each host (NCCL_DEBUG=INFO)", import_nccl_log,
 		&nccl_log_view},
 	{"ethtool", "counters of NICs: ethtool -S and -m, hw_counters below /sys, rdma statistic",

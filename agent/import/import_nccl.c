@@ -22,10 +22,12 @@
  *     NET/IB : No device found.
  *     NET/Socket : Using [0]eth0:10.0.0.1<0>
  *     Using network IB
+ *     GPU Direct RDMA Disabled for GPU 7 / HCA 1 (distance 7 > 5)
  *     Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/3/GDRDMA
  *
  * A NIC that most hosts picked up and one did not is missing there; one that no channel goes over
- * is idle, where the log shows channels at all.
+ * is idle, where the log shows channels at all. Pairs of GPU and NIC that are far apart are told on
+ * every host of eight GPUs; they count where channels do without GPU Direct RDMA.
  */
 
 enum { LOG_HOSTS_MOST = 16384, LOG_NICS_MOST = 64, LOG_NIC_MAX = 48, LOG_NETWORK_MAX = 32 };
@@ -39,6 +41,7 @@ struct log_host {
 	uint64_t used; /* bit n: a channel goes over NIC n */
 	size_t channels, direct; /* over the network; of them by GPU Direct RDMA */
 	uint64_t warnings;
+	unsigned far, far_allowed; /* of the farthest pair of GPU and NIC: path types; 0 none */
 };
 
 struct log_hosts {
@@ -129,6 +132,19 @@ static void log_read_channel(struct log_host *host, const char *via)
 	}
 }
 
+/* "GPU Direct RDMA Disabled for GPU 7 / HCA 1 (distance 7 > 5)", src/graph/paths.cc */
+static void log_read_distance(struct log_host *host, const char *info)
+{
+	unsigned far, allowed;
+	const char *distance = strstr(info, "(distance ");
+	if (!distance || !strstr(info, "GPU Direct RDMA Disabled"))
+		return;
+	if (sscanf(distance, "(distance %4u > %4u)", &far, &allowed) != 2 || far <= host->far)
+		return;
+	host->far = far;
+	host->far_allowed = allowed;
+}
+
 static void log_read_info(struct log_host *host, const char *info)
 {
 	const char *list = NULL;
@@ -142,6 +158,7 @@ static void log_read_info(struct log_host *host, const char *info)
 		host->sockets = true;
 	if (strncmp(info, "Using network ", 14) == 0)
 		snprintf(host->network, sizeof(host->network), "%s", info + 14);
+	log_read_distance(host, info);
 	const char *via = strstr(info, "via NET/");
 	if (via)
 		log_read_channel(host, via);
@@ -279,7 +296,15 @@ static void log_flag(json_t *doc, const struct log_host *host, const json_t *mis
 		log_join(&names, idle);
 		import_flag(doc, host->name, "no channel goes over %s", names.s);
 	}
-	if (direct_elsewhere && host->channels && host->direct < host->channels)
+	if (host->direct == host->channels)
+		return;
+	if (host->far)
+		import_flag(doc, host->name,
+			"%zu of %zu channels do without GPU Direct RDMA: GPU and NIC are too far "
+			"apart (distance %u, allowed %u: PCIe topology, NUMA, NCCL_NET_GDR_LEVEL)",
+			host->channels - host->direct, host->channels, host->far,
+			host->far_allowed);
+	else if (direct_elsewhere)
 		import_flag(doc, host->name,
 			"%zu of %zu channels do without GPU Direct RDMA (nvidia-peermem, or GPU "
 			"and NIC "

@@ -266,6 +266,16 @@ double allreduce_bus_bytes_s(double gpus, double bytes, double seconds)
 	return bytes / seconds * 2 * (gpus - 1) / gpus;
 }
 
+double gradient_bytes(double parameters, double bytes_each)
+{
+	return parameters * bytes_each;
+}
+
+double mfu_ratio(double tokens_per_s, double parameters, double gpus, double gpu_flops)
+{
+	return 6 * parameters * tokens_per_s / (gpus * gpu_flops);
+}
+
 double cost_usd(double gpus, double usd_per_gpu_hour, double seconds)
 {
 	return gpus * usd_per_gpu_hour * seconds / 3600;

@@ -106,6 +106,11 @@ struct ecn_bounds ecn_bounds(const struct ecn_queue *queue);
  * it, algorithm bandwidth x 2 (N-1)/N. */
 double allreduce_ring_bytes(double gpus, double bytes);
 double allreduce_bus_bytes_s(double gpus, double bytes, double seconds);
+/* Bytes of a model's gradients. */
+double gradient_bytes(double parameters, double bytes_each);
+/* Model FLOPs utilization of a dense model: 6 operations per parameter and token (Chowdhery et al.,
+ * PaLM, appendix B, without attention), over what the GPUs can do. */
+double mfu_ratio(double tokens_per_s, double parameters, double gpus, double gpu_flops);
 /* Money: GPUs x price per GPU-hour x hours. */
 double cost_usd(double gpus, double usd_per_gpu_hour, double seconds);
 

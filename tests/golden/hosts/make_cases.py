@@ -55,6 +55,10 @@ def log(h,nics,gdr=True,used=None,kind='RoCE'):
 four=['mlx5_0','mlx5_1','mlx5_2','mlx5_3']
 w('nccl_log/job.log',log('node-001',four)+log('node-002',four[:3])+log('node-003',four,used=[0,1,2])+log('node-004',four,gdr=False)+"node-004:7000:7101 [0] NCCL WARN Call to ibv_modify_qp failed with error Connection timed out\n"+log('node-005.lab.example.com',four))
 w('nccl_log/command.txt','import nccl-log job.log\n')
+# no host has GPU Direct RDMA, so there is none to compare with, but NCCL says why; a far pair alone (node-002 shows no channels) is no fault
+far="{0}:7000:7101 [0] NCCL INFO GPU Direct RDMA Disabled for GPU 5000 / HCA 0 (distance 7 > 5)\n".format
+w('nccl_log_far/job.log',far('node-001')+log('node-001',four[:1],gdr=False)+far('node-002')+log('node-002',four[:1],used=[]))
+w('nccl_log_far/command.txt','import nccl-log job.log\n')
 s="node-009:21:21 [0] NCCL INFO NET/IB : No device found.\nnode-009:21:21 [0] NCCL INFO NET/Socket : Using [0]eth0:10.4.2.17<0>\nnode-009:21:21 [0] NCCL INFO Using network Socket\nnode-010:21:21 [0] NCCL INFO NET/IB : Using [0]={[0] mlx5_6:1/RoCE, [1] mlx5_7:1/RoCE} [RO]; OOB net1:10.0.103.4<0>\nnode-010:21:21 [0] NCCL INFO Using network IBext_v11\nnode-011:9:9 [3] NCCL INFO comm 0x7f rank 3 nranks 8 - Init COMPLETE\n"
 w('nccl_log_sockets/job.log',s); w('nccl_log_sockets/command.txt','import nccl-log job.log --format json\n')
 def mlx5(t,extra=''):

@@ -299,6 +299,11 @@ static void test_training(void **state)
 	(void)state;
 	near("ring, 64 GPUs, 1 GB", allreduce_ring_bytes(64, 1e9), 1.97e9, 0.002e9);
 	near("bus bandwidth", allreduce_bus_bytes_s(64, 1e9, 1), 1.97e9, 0.002e9);
+	near("7B in fp32", gradient_bytes(7e9, 4), 28e9, 0);
+	near("405B in bf16", gradient_bytes(405e9, 2), 810e9, 0);
+	near("1.8T in bf16", gradient_bytes(1.8e12, 2), 3.6e12, 0);
+	near("340M in fp32", gradient_bytes(340e6, 4), 1.4e9, 0.05e9);
+	near("70B, 1,172 tokens/s a GPU", mfu_ratio(300e3, 70e9, 256, 989e12), 0.4977, 1e-4);
 	near("256 GPUs an hour", cost_usd(256, 30, 3600), 7680, 0);
 	near("1,024 GPUs a minute", cost_usd(1024, 30, 60), 512, 1e-9);
 	near("4,096 GPUs a second", cost_usd(4096, 30, 1), 34.13, 0.005);
@@ -345,6 +350,14 @@ static double bus(const double *v)
 {
 	return allreduce_bus_bytes_s(v[0], v[1], v[2]);
 }
+static double gradient(const double *v)
+{
+	return gradient_bytes(v[0], v[1]);
+}
+static double mfu(const double *v)
+{
+	return mfu_ratio(v[0], v[1], v[2], v[3]);
+}
 static double usd(const double *v)
 {
 	return cost_usd(v[0], v[1], v[2]);
@@ -387,6 +400,8 @@ static const struct documented {
 	{"ecn_bounds", 7, bounds_hi},
 	{"allreduce_ring_bytes", 2, ring},
 	{"allreduce_bus_bytes_s", 3, bus},
+	{"gradient_bytes", 2, gradient},
+	{"mfu_ratio", 4, mfu},
 	{"cost_usd", 3, usd},
 };
 
