@@ -332,9 +332,8 @@ static void check_paths(struct lint_list *list, const struct lint_graph *graph)
 	}
 	if (over > 0)
 		lint_found(list,
-			&(struct lint_finding){LINT_INFO, "oversubscription",
-				worst_at->device->name, NULL, -1, NULL,
-				"none, where that is accepted; else more uplinks"},
+			&(struct lint_finding){LINT_INFO, "uplinks_left", worst_at->device->name,
+				NULL, -1, NULL, "none, where that is accepted; else more uplinks"},
 			"after the failure of one uplink its hosts can send %.2f times what its "
 			"uplinks carry (%zu lea%s)",
 			worst, over, over > 1 ? "ves do" : "f does");

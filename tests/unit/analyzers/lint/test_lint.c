@@ -155,13 +155,15 @@ static bool oracle_cyclic(struct oracle *o, const struct lint_graph *graph,
 
 /* ---- drawn fabrics ------------------------------------------------------- */
 
+/* Numbers are drawn one a statement: compilers order arguments as they like. */
 static void draw_fabric(struct drawn *d, unsigned number)
 {
+	const unsigned one = draw(d, 4), two = draw(d, 3), three = draw(d, 5);
 	switch (number % 4) {
-	case 0: drawn_two_tiers(d, 2 + draw(d, 4), 1 + draw(d, 4), 1, draw(d, 4)); return;
-	case 1: drawn_two_tiers(d, 2 + draw(d, 3), 1 + draw(d, 3), 2, draw(d, 5)); return;
-	case 2: drawn_three_tiers(d, 2 + draw(d, 2), 2, 2, 1 + draw(d, 2)); return;
-	default: drawn_two_tiers(d, 3, 2, 1, 1 + draw(d, 2)); return;
+	case 0: drawn_two_tiers(d, 2 + one, 2 + two, 1, three); return;
+	case 1: drawn_two_tiers(d, 2 + one % 3, 1 + two, 2, three); return;
+	case 2: drawn_three_tiers(d, 2 + one % 2, 2, 2, 1 + two % 2); return;
+	default: drawn_two_tiers(d, 3, 2, 1, 1 + three % 2); return;
 	}
 }
 
@@ -227,7 +229,8 @@ static void test_exact(void **state)
 	}
 	free(o);
 	/* both answers are common */
-	assert_true(tally.sets > 10000 && tally.cyclic > 1000 && tally.cyclic < tally.sets - 1000);
+	printf("%u sets, %u with a ring\n", tally.sets, tally.cyclic);
+	assert_true(tally.sets > 10000 && tally.cyclic > 300 && tally.cyclic < tally.sets - 1000);
 }
 
 /* The sets foretell every ring that walking finds; on two tiers of three spines and four
@@ -239,7 +242,7 @@ static void test_sets(void **state)
 		struct drawn d = drawn_begin(1000 + i);
 		const bool wide = i % 2;
 		if (wide)
-			drawn_two_tiers(&d, 4 + draw(&d, 3), 3 + draw(&d, 3), 1, 0);
+			drawn_two_tiers(&d, 4 + i % 3, 3 + i / 3 % 3, 1, 0);
 		else
 			draw_fabric(&d, i);
 		fabric_sort(d.fabric);
@@ -550,7 +553,7 @@ static void test_flood(void **state)
 		if (i % 3 == 0)
 			draw_fabric(&d, i);
 		else if (i % 3 == 1)
-			drawn_two_tiers(&d, 4 + draw(&d, 3), 2 + draw(&d, 3), 1, draw(&d, 2));
+			drawn_two_tiers(&d, 4 + i / 3 % 3, 2 + i / 9 % 3, 1, i / 27 % 2);
 		else
 			drawn_three_tiers(&d, 3, 2, 2, 2);
 		fabric_sort(d.fabric);
@@ -561,9 +564,14 @@ static void test_flood(void **state)
 		oracle_links(o, f->graph);
 		for (unsigned k = 0; k < 6; k++) {
 			const uint32_t n = (uint32_t)lint_elements(f->graph);
-			const struct lint_failures failures = {{draw(&d, n), draw(&d, n)}, k / 2};
+			const uint32_t links = (uint32_t)f->graph->n_links;
+			struct lint_failures failures = {.n = 1 + k % 2};
+			failures.v[0] = draw(&d, links);
+			failures.v[1] = draw(&d, links);
+			if (k > 3) /* a switch in place of a link */
+				failures.v[0] = links + draw(&d, n - links);
 			flood_judge(
-				f, engine, k % 2 ? LINT_LOCAL : LINT_CONVERGED, &failures, &tally);
+				f, engine, k > 1 ? LINT_LOCAL : LINT_CONVERGED, &failures, &tally);
 		}
 		lint_engine_free(engine);
 		arena_free(d.arena);
