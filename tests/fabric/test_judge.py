@@ -131,7 +131,7 @@ def drop_ages(value):
 def compare(work, databases):
     for sql in (FINDINGS, EVENTS, "SELECT json FROM incident ORDER BY id"):
         expected, got = rows(f"{work}/all.db", sql), rows(f"{work}/judge.db", sql)
-        assert expected and expected == got, (sql, len(expected), len(got))
+        assert expected and expected == got, (sql, [row for row in expected if row not in got], [row for row in got if row not in expected], len(got) - len(expected))
     incident = rows(f"{work}/all.db", "SELECT id FROM incident")[0][0]
     for command in (["incident", "list"], ["incident", "show", incident], ["pause", "tree"], ["pause", "tree", "--incident", incident],
                     ["pause", "ports"], ["ecmp", "groups"], ["ecmp", "heatmap"], ["report", "spine-imbalance"],
