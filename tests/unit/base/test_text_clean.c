@@ -126,17 +126,17 @@ static void test_whole(void **state)
 {
 	static const struct {
 		const char *from, *to;
-	} cases[] = {{"", ""}, {"abc", "abc"}, {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+	} texts[] = {{"", ""}, {"abc", "abc"}, {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 		{"gr\xc3", "gr"}, {"\xe2\x82", ""}, {"\xf0\x9f\x98", ""}, {"'gr\xc3'", "'gr?'"},
 		{"\xff!", "?!"}, {"tab\tand\nline", "tab\tand\nline"},
 		{"\xe2\x82'x",
 			"?"
 			"?'x"}};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char text[32];
-		snprintf(text, sizeof(text), "%s", cases[i].from);
+		snprintf(text, sizeof(text), "%s", texts[i].from);
 		text_whole(text);
-		assert_string_equal(text, cases[i].to);
+		assert_string_equal(text, texts[i].to);
 	}
 }
 
