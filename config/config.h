@@ -60,7 +60,7 @@ struct config_snmp_credential {
 	const char *context_read;
 	int version_read, auth_read, priv_read; /* -1: not given */
 };
-struct config_gnmi_credential {
+struct config_login { /* by gNMI or HTTP */
 	const struct yaml_node *node, *tls_node;
 	const char *username;
 	struct config_secret password, token;
@@ -71,7 +71,7 @@ struct config_credential {
 	const struct yaml_node *node;
 	const char *name;
 	struct config_snmp_credential *snmp; /* NULL = not given */
-	struct config_gnmi_credential *gnmi;
+	struct config_login *gnmi, *scrape;
 };
 
 struct config_snmp { /* per device */
@@ -165,6 +165,27 @@ struct config_push { /* a receiver of what devices send by themselves */
 	uint64_t max_points_s;
 	bool insecure;
 	const char *profile_dir; /* of the configuration */
+};
+
+struct config_scrape { /* exporters of Prometheus text on hosts */
+	const struct yaml_node *node;
+	const char *name, *credentials;
+	const char *const *urls; /* with {host} */
+	size_t n_urls;
+	struct config_texts hosts; /* names and globs; none: the hosts of declared links */
+	struct config_texts ports; /* "ens1f0np0=mlx5_0" */
+	const struct config_login *login; /* NULL: none is asked for */
+	int64_t interval_ns, timeout_ns;
+	uint64_t max_answer; /* bytes of one answer that are accepted */
+};
+
+/* One host that is scraped. */
+struct config_scraped {
+	struct config_device device; /* first: its name and profile are used */
+	const struct config_scrape *scrape;
+	const char *const *urls; /* scrape->n_urls of them, with the host's name */
+	const char *address; /* of the first one: host only */
+	uint16_t port;
 };
 
 struct config_traps { /* receiver of traps and informs */
@@ -338,6 +359,8 @@ struct config {
 	/* receivers: .name, .allow, .interval_ns and .push are used */
 	struct config_capture *pushes;
 	size_t n_pushes;
+	struct config_scraped *scraped; /* host by host */
+	size_t n_scraped;
 	struct config_job_file *job_files;
 	size_t n_job_files;
 	struct config_defaults defaults;
@@ -420,6 +443,9 @@ int64_t config_window(const struct config *config, const char *analyzer);
  * It is what windows, blocks and waiting times are multiples of: whoever needs one asks here.
  */
 int64_t config_interval(const struct config *config);
+
+/* config_scraped_host - NULL: it is not scraped. */
+const struct config_scraped *config_scraped_host(const struct config *config, const char *host);
 
 /* config_device_polled - is it asked over any protocol? */
 static inline bool config_device_polled(const struct config_device *device)

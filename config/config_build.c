@@ -263,7 +263,7 @@ static struct config_snmp *build_snmp(struct build *build, struct config_snmp *s
 	if (!snmp->address_read && build->mode == CONFIG_FULL && !yaml_get(snmp->node, "address"))
 		build_error(build, snmp->node,
 			"the key 'address' is missing here: where the device answers SNMP");
-	snmp->credential = build_credential(build, snmp->node, snmp->credentials, true);
+	snmp->credential = build_credential(build, snmp->node, snmp->credentials, "snmp");
 	if (!snmp->address_read)
 		return NULL;
 	/* the schema has checked its form */
@@ -286,7 +286,7 @@ static struct config_gnmi *build_gnmi(struct build *build, struct config_gnmi *g
 	if (!gnmi->address_read && build->mode == CONFIG_FULL && !yaml_get(gnmi->node, "address"))
 		build_error(build, gnmi->node,
 			"the key 'address' is missing here: where the device answers gNMI");
-	gnmi->credential = build_credential(build, gnmi->node, gnmi->credentials, false);
+	gnmi->credential = build_credential(build, gnmi->node, gnmi->credentials, "gnmi");
 	if (!gnmi->address_read)
 		return NULL;
 	address_split(
@@ -350,7 +350,8 @@ static void build_devices(struct build *build)
 	for (size_t i = 0; i < c->tree->n_devices; i++)
 		build_device(build, &c->tree->devices[i]);
 	if (build->mode == CONFIG_FULL && lists_nothing(build->root, "devices") &&
-		lists_nothing(build->root, "capture") && lists_nothing(build->root, "push"))
+		lists_nothing(build->root, "capture") && lists_nothing(build->root, "push") &&
+		lists_nothing(build->root, "scrape"))
 		build_error(build, build->root,
 			"nothing to watch: add 'devices:' (rocewatch config explain devices) or "
 			"'capture:'");
@@ -428,7 +429,7 @@ static void build_traps(struct build *build)
 		arena_array(c->arena, const struct config_credential *, traps->n_names + 1);
 	for (size_t i = 0; i < traps->n_names; i++) {
 		const struct config_credential *found =
-			build_credential(build, traps->node, traps->names[i], true);
+			build_credential(build, traps->node, traps->names[i], "snmp");
 		if (found && found->snmp)
 			traps->credentials[traps->n_credentials++] = found;
 	}
@@ -655,6 +656,7 @@ void build_config(struct build *build)
 	build_agents(build);
 	build_captures(build);
 	build_pushes(build);
+	build_scrape(build);
 	build_job_files(build);
 	build_traps(build);
 	build_alerts(build);

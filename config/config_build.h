@@ -30,6 +30,12 @@ void build_file(struct build *build, const struct yaml_node *section, const char
  */
 void build_tls(struct build *build, const struct yaml_node *section, const char *ca,
 	const char *cert, const char *key);
+/* build_scrape - the hosts that are scraped; after the credentials and the fabric. config_scrape.c.
+ */
+void build_scrape(struct build *build);
+/* config_scraped_keep - the others are let go: hosts that no switch of @agent is linked to. Of a
+ * host without a link the first agent takes care. */
+void config_scraped_keep(struct config *config, const char *agent);
 /* build_agents - who asks which device, and who judges; after the devices. config_agents.c. */
 void build_agents(struct build *build);
 /* build_alerts - the receivers of alerts; build_ship - where the store's content goes as well.
@@ -39,10 +45,10 @@ void build_ship(struct build *build);
 
 /*
  * build_credential - the credential that the key 'credentials' of @section names: @name, NULL when
- * the key is not given. It must have a section for the protocol. NULL, and an error unless a
+ * the key is not given. It must have a section for @protocol ("snmp"). NULL, and an error unless a
  * recorded case may do without.
  */
-const struct config_credential *build_credential(
-	struct build *build, const struct yaml_node *section, const char *name, bool for_snmp);
+const struct config_credential *build_credential(struct build *build,
+	const struct yaml_node *section, const char *name, const char *protocol);
 
 #endif

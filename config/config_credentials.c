@@ -103,9 +103,12 @@ void secrets_leave_environment(const struct config *config)
 			secret_take(&c->snmp->auth_secret);
 			secret_take(&c->snmp->priv_secret);
 		}
-		if (c->gnmi) {
-			secret_take(&c->gnmi->password);
-			secret_take(&c->gnmi->token);
+		struct config_login *const logins[] = {c->gnmi, c->scrape};
+		for (size_t i = 0; i < rw_countof(logins); i++) {
+			if (!logins[i])
+				continue;
+			secret_take(&logins[i]->password);
+			secret_take(&logins[i]->token);
 		}
 	}
 	for (size_t k = 0; k < config->ship.n_sinks; k++)
@@ -320,35 +323,30 @@ static void credentials_snmp(struct build *build, struct config_snmp_credential 
 		credentials_check_usm(build, snmp);
 }
 
-/* ---- gNMI ---------------------------------------------------------------- */
+/* ---- gNMI, HTTP ----------------------------------------------------------- */
 
-static void credentials_tls(struct build *build, const struct config_gnmi_credential *gnmi)
+static void credentials_tls(
+	struct build *build, const struct config_login *login, const char *server)
 {
-	const struct yaml_node *node = gnmi->tls_node;
-	build_file(build, node, "ca", gnmi->tls_ca, false);
-	build_file(build, node, "cert", gnmi->tls_cert, false);
-	build_file(build, node, "key", gnmi->tls_key, true);
-	if (gnmi->tls_cert && !gnmi->tls_key)
-		build_error(build, node, "cert and key belong together; add 'key: PATH'");
-	if (gnmi->tls_key && !gnmi->tls_cert)
-		build_error(build, node, "cert and key belong together; add 'cert: PATH'");
-	if (gnmi->tls_off)
+	const struct yaml_node *node = login->tls_node;
+	build_tls(build, node, login->tls_ca, login->tls_cert, login->tls_key);
+	if (login->tls_off)
 		build_warn(build, build_at(node, "off"),
 			"off: user name and password cross the network in clear text");
-	else if (gnmi->tls_skip_verify)
+	else if (login->tls_skip_verify)
 		build_warn(build, build_at(node, "skip_verify"),
-			"skip_verify: anyone in between can pose as the switch");
+			"skip_verify: anyone in between can pose as the %s", server);
 }
 
-static void credentials_gnmi(struct build *build, struct config_gnmi_credential *gnmi)
+static void credentials_login(struct build *build, struct config_login *login, const char *server)
 {
-	build_secret(build, gnmi->node, "password", &gnmi->password);
-	build_secret(build, gnmi->node, "token", &gnmi->token);
-	if (gnmi->password.from != SECRET_NONE && !gnmi->username)
+	build_secret(build, login->node, "password", &login->password);
+	build_secret(build, login->node, "token", &login->token);
+	if (login->password.from != SECRET_NONE && !login->username)
 		build_error(
-			build, gnmi->node, "a password without a user name; add 'username: NAME'");
-	if (gnmi->tls_node)
-		credentials_tls(build, gnmi);
+			build, login->node, "a password without a user name; add 'username: NAME'");
+	if (login->tls_node)
+		credentials_tls(build, login, server);
 }
 
 /* ---- all of them --------------------------------------------------------- */
@@ -364,20 +362,31 @@ void build_credentials(struct build *build)
 		if (credential->snmp)
 			credentials_snmp(build, credential->snmp);
 		if (credential->gnmi)
-			credentials_gnmi(build, credential->gnmi);
-		if (!yaml_get(node, "snmp") && !yaml_get(node, "gnmi"))
-			build_error(build, node, "%s has no section; expected snmp or gnmi here",
+			credentials_login(build, credential->gnmi, "switch");
+		if (credential->scrape)
+			credentials_login(build, credential->scrape, "exporter");
+		if (!yaml_get(node, "snmp") && !yaml_get(node, "gnmi") && !yaml_get(node, "scrape"))
+			build_error(build, node,
+				"%s has no section; expected snmp, gnmi or scrape here",
 				credential->name);
 	}
 }
 
-const struct config_credential *build_credential(
-	struct build *build, const struct yaml_node *section, const char *name, bool for_snmp)
+/* The section of @credential for @protocol; NULL: it has none. */
+static const void *credential_section(
+	const struct config_credential *credential, const char *protocol)
+{
+	if (str_eq(protocol, "snmp"))
+		return credential->snmp;
+	if (str_eq(protocol, "gnmi"))
+		return credential->gnmi;
+	return credential->scrape;
+}
+
+const struct config_credential *build_credential(struct build *build,
+	const struct yaml_node *section, const char *name, const char *protocol)
 {
 	const struct config *c = build->c;
-	const char *protocol = "gnmi";
-	if (for_snmp)
-		protocol = "snmp";
 	if (!name) {
 		if (build->mode == CONFIG_FULL && !yaml_get(section, "credentials"))
 			build_error(build, section,
@@ -396,10 +405,7 @@ const struct config_credential *build_credential(
 		names[i] = credential->name;
 		if (strcmp(credential->name, name) != 0)
 			continue;
-		const void *for_protocol = credential->gnmi;
-		if (for_snmp)
-			for_protocol = credential->snmp;
-		if (!for_protocol)
+		if (!credential_section(credential, protocol))
 			build_error(build, at,
 				"credentials: '%s' (line %d) has no %s section; add one there or "
 				"name another",

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "config/address.h"
+#include "config/config_build.h"
 #include "config/schema.h"
 #include "config/topology.h"
 
@@ -263,6 +264,7 @@ int config_as_agent(struct config *config, const char *name, struct err *e)
 			config->captures[kept++] = capture;
 	}
 	config->n_captures = kept;
+	config_scraped_keep(config, name);
 	return 0;
 }
 
@@ -277,6 +279,7 @@ int config_as_judge(struct config *config, struct err *e)
 		agents_let_go(&config->devices[i]);
 	config->n_captures = 0;
 	config->n_pushes = 0;
+	config->n_scraped = 0;
 	config->traps = NULL;
 	return 0;
 }

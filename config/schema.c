@@ -44,41 +44,65 @@ TABLE(snmp_credential_section, config_snmp_credential, snmp_credential_rows,
 	"How to log in by SNMP.");
 
 static const struct field tls_rows[] = {
-	TEXT(config_gnmi_credential, tls_ca, "ca",
+	TEXT(config_login, tls_ca, "ca",
 		"File with the certificates of the authorities that sign the switches' "
 		"certificates.",
 		.check = schema_check_text),
-	TEXT(config_gnmi_credential, tls_cert, "cert",
+	TEXT(config_login, tls_cert, "cert",
 		"File with our own certificate, for switches that ask for one.",
 		.check = schema_check_text),
-	TEXT(config_gnmi_credential, tls_key, "key", "File with the private key of cert.",
+	TEXT(config_login, tls_key, "key", "File with the private key of cert.",
 		.check = schema_check_text),
-	TEXT(config_gnmi_credential, tls_server_name, "server_name",
+	TEXT(config_login, tls_server_name, "server_name",
 		"Name to expect in the switch's certificate when it is not the address.",
 		.check = schema_check_text),
-	VALUE(config_gnmi_credential, tls_off, "off", OPT_BOOL, "false", NULL, NULL,
+	VALUE(config_login, tls_off, "off", OPT_BOOL, "false", NULL, NULL,
 		"No TLS at all: user name and password cross the network readable."),
-	VALUE(config_gnmi_credential, tls_skip_verify, "skip_verify", OPT_BOOL, "false", NULL, NULL,
+	VALUE(config_login, tls_skip_verify, "skip_verify", OPT_BOOL, "false", NULL, NULL,
 		"Do not check the switch's certificate: anyone in between can pose as it."),
 };
-TABLE(tls_section, config_gnmi_credential, tls_rows, "Encryption of gNMI.");
+TABLE(tls_section, config_login, tls_rows, "Encryption of gNMI.");
 
 static const struct field gnmi_credential_rows[] = {
-	TEXT(config_gnmi_credential, username, "username", "User name.",
-		.check = schema_check_text),
-	SECRET(config_gnmi_credential, password, "password", "Password"),
+	TEXT(config_login, username, "username", "User name.", .check = schema_check_text),
+	SECRET(config_login, password, "password", "Password"),
 	NEVER_INLINE("password"),
-	SECRET(config_gnmi_credential, token, "token",
-		"Bearer token, instead of user name and password"),
+	SECRET(config_login, token, "token", "Bearer token, instead of user name and password"),
 	NEVER_INLINE("token"),
-	INSIDE(config_gnmi_credential, tls_node, "tls", tls_section),
+	INSIDE(config_login, tls_node, "tls", tls_section),
 };
-TABLE(gnmi_credential_section, config_gnmi_credential, gnmi_credential_rows,
-	"How to log in by gNMI.");
+TABLE(gnmi_credential_section, config_login, gnmi_credential_rows, "How to log in by gNMI.");
+
+static const struct field scrape_login_tls_rows[] = {
+	TEXT(config_login, tls_ca, "ca",
+		"File with the certificates of the authorities that sign the exporters' "
+		"certificates; the system's when not given.",
+		.check = schema_check_text),
+	TEXT(config_login, tls_cert, "cert",
+		"File with our own certificate, for exporters that ask for one.",
+		.check = schema_check_text),
+	TEXT(config_login, tls_key, "key", "File with the private key of cert.",
+		.check = schema_check_text),
+	VALUE(config_login, tls_skip_verify, "skip_verify", OPT_BOOL, "false", NULL, NULL,
+		"Do not check the exporter's certificate: anyone in between can pose as it."),
+};
+TABLE(scrape_login_tls_section, config_login, scrape_login_tls_rows,
+	"Encryption towards exporters, for https.");
+
+static const struct field scrape_login_rows[] = {
+	TEXT(config_login, username, "username", "User name.", .check = schema_check_text),
+	SECRET(config_login, password, "password", "Password"),
+	NEVER_INLINE("password"),
+	SECRET(config_login, token, "token", "Bearer token, instead of user name and password"),
+	NEVER_INLINE("token"),
+	INSIDE(config_login, tls_node, "tls", scrape_login_tls_section),
+};
+TABLE(scrape_login_section, config_login, scrape_login_rows, "How to log in at an exporter.");
 
 static const struct field credential_rows[] = {
 	SECTION(config_credential, snmp, "snmp", snmp_credential_section),
 	SECTION(config_credential, gnmi, "gnmi", gnmi_credential_section),
+	SECTION(config_credential, scrape, "scrape", scrape_login_section),
 };
 TABLE(credential_section, config_credential, credential_rows,
 	"Named ways to log in, for 'credentials:' of devices. Secrets are only ever named: a file, "
@@ -360,6 +384,34 @@ static const struct field capture_rows[] = {
 		"How often flow totals are written."),
 };
 TABLE(capture_section, config_capture, capture_rows, "Where packets come from.");
+
+static const struct field scrape_rows[] = {
+	TEXT(config_scrape, name, "name", "Name of this row.", .flags = FIELD_REQUIRED,
+		.check = schema_check_name),
+	LIST(config_scrape, urls, n_urls, "urls", NULL, schema_check_url,
+		"Where the exporters of a host answer, such as \"http://{host}:9100/metrics\": "
+		"{host} is its name. At most 8.",
+		.flags = FIELD_REQUIRED),
+	LIST(config_scrape, hosts.v, hosts.n, "hosts", NULL, schema_check_text,
+		"Hosts by name, with * and ? among those of the links. When not given: the hosts "
+		"of declared links; one that only LLDP tells of is asked when a row here fits "
+		"it."),
+	LIST(config_scrape, ports.v, ports.n, "ports", NULL, schema_check_port_pair,
+		"Where an exporter calls a NIC otherwise than the links: \"ens1f0np0=mlx5_0\"."),
+	TEXT(config_scrape, credentials, "credentials",
+		"A name from 'credentials:' that has a scrape section, where an exporter asks for "
+		"a log-in.",
+		.check = schema_check_name),
+	VALUE(config_scrape, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
+		"Time between scrapes; defaults.interval when not given."),
+	VALUE(config_scrape, timeout_ns, "timeout", OPT_DURATION, NULL, "10ms", "5m",
+		"How long an answer may take; the interval, at most 10s, when not given."),
+	VALUE(config_scrape, max_answer, "max_answer", OPT_SIZE, "16MiB", "4KiB", "256MiB",
+		"The longest answer that is accepted, unpacked."),
+};
+TABLE(scrape_section, config_scrape, scrape_rows,
+	"Exporters of Prometheus text that run on hosts already: counters of NICs are read "
+	"from them over HTTP.");
 
 static const struct field push_tls_rows[] = {
 	TEXT(config_push_place, push.cert, "cert",
@@ -774,6 +826,7 @@ static const struct field root_rows[] = {
 		threshold_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, captures, n_captures, "capture", capture_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, pushes, n_pushes, "push", push_section),
+	SECTIONS(FIELD_SECTIONS, config_tree, scrapes, n_scrapes, "scrape", scrape_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, jobs, n_jobs, "jobs", job_section),
 	SECTIONS(
 		FIELD_SECTIONS, config_tree, job_files, n_job_files, "job_files", job_file_section),

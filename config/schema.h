@@ -189,6 +189,7 @@ int schema_check_hosts(const char *text, struct err *e); /* "node-001,gpu-*" */
 int schema_check_address(const char *text, struct err *e);
 int schema_check_listen(const char *text, struct err *e);
 int schema_check_sflow_port(const char *text, struct err *e); /* "7=Ethernet4" */
+int schema_check_port_pair(const char *text, struct err *e); /* "ens1f0np0=mlx5_0" */
 int schema_check_objects(const char *text, struct err *e); /* config/push_objects.h */
 int schema_check_trap_listen(const char *text, struct err *e);
 int schema_check_http_listen(const char *text, struct err *e);
@@ -274,11 +275,12 @@ struct config_tree {
 	struct fabric_threshold *thresholds;
 	struct config_capture *captures;
 	struct config_push_place *pushes;
+	struct config_scrape *scrapes;
 	struct fabric_job *jobs;
 	struct config_job_file *job_files;
 	struct config_agent *agents;
 	size_t n_credentials, n_devices, n_links, n_groups, n_lags, n_thresholds, n_captures,
-		n_pushes, n_jobs, n_job_files, n_agents;
+		n_pushes, n_scrapes, n_jobs, n_job_files, n_agents;
 	bool discover;
 	struct config_defaults *defaults;
 	struct config_lossless *lossless;

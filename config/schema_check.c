@@ -168,6 +168,18 @@ int schema_check_sflow_port(const char *text, struct err *e)
 	return 0;
 }
 
+int schema_check_port_pair(const char *text, struct err *e)
+{
+	const int rc = schema_check_text(text, e);
+	const char *equals = strchr(text, '=');
+	if (rc < 0)
+		return rc;
+	if (!equals || equals == text || !equals[1])
+		return err_set(e, -EINVAL,
+			"'%.64s'; expected NAME=NIC such as \"ens1f0np0=mlx5_0\"", text);
+	return 0;
+}
+
 int schema_check_objects(const char *text, struct err *e)
 {
 	return push_objects_add(NULL, text, e);

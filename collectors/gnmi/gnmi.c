@@ -20,26 +20,18 @@ static const unsigned encodings_usual[] = {
 static void on_stream_changed(
 	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
 
-static const struct config_gnmi_credential *gnmi_credential(const struct gnmi_target *target)
+static const struct config_login *gnmi_credential(const struct gnmi_target *target)
 {
 	return target->machine.device->gnmi->credential->gnmi;
 }
 
 /* ---- secrets ------------------------------------------------------------- */
 
-/* secrets_renew - at each try, so that a new secret needs no reload. When a file cannot be read any
- * more (rights were given up after the start), the old secrets stay in use. */
 static int secrets_renew(struct gnmi_target *target, struct err *e)
 {
-	struct gnmi_secrets now = {0};
-	const bool had = target->secrets_error.code == 0;
-	int rc = gnmi_secrets_read(gnmi_credential(target), &now, e);
-	if (rc == -EACCES && had) {
-		gnmi_secrets_done(&now);
-		return 0;
-	}
-	gnmi_secrets_done(&target->secrets);
-	target->secrets = now;
+	int rc = login_secrets_renew(gnmi_credential(target), &target->secrets, e);
+	if (rc == 0)
+		rc = gnmi_secrets_complete(gnmi_credential(target), &target->secrets, e);
 	return rc;
 }
 
@@ -523,32 +515,17 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 		gnmi_target_free(target);
 		return rc;
 	}
-	const struct config_gnmi_credential *credential = gnmi_credential(target);
+	const struct config_login *credential = gnmi_credential(target);
 	machine->state.interval_ns = device->gnmi->interval_ns;
 	target->slow = loop_timer_new(loop, on_slow, target);
 	if (credential->tls_skip_verify && !credential->tls_off)
 		log_warn(machine->name, "gnmi: tls.skip_verify: anyone on the way can pose as %s",
 			machine->address);
 	/* Now, while we have the rights. The first try reports an error: it may be gone by then. */
-	gnmi_secrets_read(credential, &target->secrets, &target->secrets_error);
+	secrets_renew(target, NULL);
 	target_start_spread(machine, device->gnmi->interval_ns);
 	*ret = target;
 	return 0;
-}
-
-/* gnmi_credential_same - the same log-in, read from the same places? */
-static bool gnmi_credential_same(
-	const struct config_gnmi_credential *left, const struct config_gnmi_credential *right)
-{
-	if (!str_eq(left->username, right->username) ||
-		!target_secret_same(&left->password, &right->password) ||
-		!target_secret_same(&left->token, &right->token))
-		return false;
-	if (left->tls_off != right->tls_off || left->tls_skip_verify != right->tls_skip_verify)
-		return false;
-	return str_eq(left->tls_ca, right->tls_ca) && str_eq(left->tls_cert, right->tls_cert) &&
-		str_eq(left->tls_key, right->tls_key) &&
-		str_eq(left->tls_server_name, right->tls_server_name);
 }
 
 bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
@@ -565,7 +542,7 @@ bool gnmi_target_same(const struct gnmi_target *target, const struct config_devi
 		return false;
 	if (is->encoding != wanted->encoding || is->max_message != wanted->max_message)
 		return false;
-	return gnmi_credential_same(is->credential->gnmi, wanted->credential->gnmi);
+	return login_same(is->credential->gnmi, wanted->credential->gnmi);
 }
 
 void gnmi_target_update(
@@ -583,7 +560,7 @@ void gnmi_target_free(struct gnmi_target *target)
 	streams_free(target);
 	grpc_io_put(target->io);
 	loop_timer_free(target->slow);
-	gnmi_secrets_done(&target->secrets);
+	login_secrets_done(&target->secrets);
 	target_done(&target->machine);
 	free(target);
 }

@@ -396,86 +396,38 @@ void tls_probe(struct tls_probe *probe)
 
 /* ---- gnmi_secrets ---------------------------------------------------------- */
 
-/* gnmi_secrets - reads the log-in and certificates of a target when they are needed, wipes them
- * when they are not, and warns of certificates that expire soon. */
+/* gnmi_secrets - what a log-in by gNMI needs beside login_secrets_renew(): authorities, and a
+ * certificate and key that belong together; and a warning of certificates that expire soon. */
 
 #define EXPIRY_WARN_S (14 * 24 * 3600)
 #define PEM_MAX (1u << 20)
-#define KEY_MAX (64u << 10)
 
 static const char *const system_roots[] = {"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
-static void gnmi_secret_wipe(char **text)
-{
-	locked_freep(text);
-}
-
-void gnmi_secrets_done(struct gnmi_secrets *secrets)
-{
-	gnmi_secret_wipe(&secrets->password);
-	gnmi_secret_wipe(&secrets->token);
-	gnmi_secret_wipe(&secrets->key);
-	free(rw_take(secrets->ca));
-	free(rw_take(secrets->cert));
-}
-
-static int pem_read(const char *path, char **ret, struct err *e)
-{
-	size_t n;
-	if (path)
-		return str_read_file(path, PEM_MAX, ret, &n, e);
-	return 0;
-}
-
-static int key_read(const char *path, char **ret, struct err *e)
-{
-	size_t n;
-	if (path)
-		return locked_read_file(path, KEY_MAX, ret, &n, e);
-	return 0;
-}
-
 static int roots_read(char **ret, struct err *e)
 {
+	size_t n;
 	for (size_t i = 0; i < rw_countof(system_roots); i++)
-		if (pem_read(system_roots[i], ret, NULL) == 0)
+		if (str_read_file(system_roots[i], PEM_MAX, ret, &n, NULL) == 0)
 			return 0;
 	return err_set(e, -ENOENT,
 		"no tls.ca is given and this machine has no list of CAs (package ca-certificates): "
 		"give the CA of the device as tls.ca");
 }
 
-/* tls_read - certificates and key of @credential. */
-static int tls_read(
-	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e)
+int gnmi_secrets_complete(
+	const struct config_login *credential, struct login_secrets *secrets, struct err *e)
 {
 	int rc = 0;
-	if (credential->tls_ca && !credential->tls_skip_verify)
-		rc = pem_read(credential->tls_ca, &ret->ca, e);
-	else if (!credential->tls_skip_verify)
-		rc = roots_read(&ret->ca, e);
-	if (rc == 0)
-		rc = pem_read(credential->tls_cert, &ret->cert, e);
-	if (rc == 0)
-		rc = key_read(credential->tls_key, &ret->key, e);
-	if (rc == 0 && ret->cert && tls_probe_pair(ret->cert, ret->key) < 0)
+	if (credential->tls_off)
+		return 0;
+	if (!secrets->ca && !credential->tls_skip_verify)
+		rc = roots_read(&secrets->ca, e);
+	if (rc == 0 && secrets->cert && tls_probe_pair(secrets->cert, secrets->key) < 0)
 		rc = err_set(e, -EINVAL,
 			"tls.cert and tls.key do not belong together, or are no PEM: %s, %s",
 			credential->tls_cert, credential->tls_key);
-	return rc;
-}
-
-int gnmi_secrets_read(
-	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e)
-{
-	int rc = 0;
-	if (credential->password.from != SECRET_NONE)
-		rc = secret_read(&credential->password, &ret->password, e);
-	if (rc == 0 && credential->token.from != SECRET_NONE)
-		rc = secret_read(&credential->token, &ret->token, e);
-	if (rc == 0 && !credential->tls_off)
-		rc = tls_read(credential, ret, e);
 	return rc;
 }
 
@@ -517,7 +469,7 @@ void gnmi_secrets_expiry(const struct gnmi_target *target)
 int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e)
 {
 	const struct config_gnmi *device = target->machine.device->gnmi;
-	const struct config_gnmi_credential *credential = device->credential->gnmi;
+	const struct config_login *credential = device->credential->gnmi;
 	const struct grpc_io_options options = {.host = device->address,
 		.port = device->port,
 		.tls = !credential->tls_off,
@@ -544,10 +496,10 @@ int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel
 	const struct gnmi_call *call, struct grpc_io_call **ret, struct err *e)
 {
 	const char *username = target->machine.device->gnmi->credential->gnmi->username;
-	const struct gnmi_secrets *secrets = &target->secrets;
+	const struct login_secrets *secrets = &target->secrets;
 	struct grpc_io_metadata metadata[3];
 	size_t n = 0;
-	rw_cleanup(gnmi_secret_wipe) char *bearer = NULL;
+	rw_cleanup(target_secret_wipe) char *bearer = NULL;
 	if (username)
 		metadata[n++] = (struct grpc_io_metadata){"username", username};
 	if (secrets->password)
@@ -578,14 +530,14 @@ struct gnmi_probe {
 	struct tls_probe tls;
 	struct gnmi_target *target; /* NULL: freed meanwhile, nobody wants the result */
 	gnmi_probe_fn *done;
-	struct gnmi_secrets copies; /* the pool thread reads these, not the target's */
+	struct login_secrets copies; /* the pool thread reads these, not the target's */
 	char *host, *server_name, *status_text;
 	int status_code;
 };
 
 static void probe_free(struct gnmi_probe *probe)
 {
-	gnmi_secrets_done(&probe->copies);
+	login_secrets_done(&probe->copies);
 	free(probe->host);
 	free(probe->server_name);
 	free(probe->status_text);
@@ -757,7 +709,7 @@ static void gnmi_reason_unavailable(const struct gnmi_target *target,
 static void gnmi_reason_unauthenticated(
 	const struct gnmi_target *target, const char *words, struct reason *ret)
 {
-	const struct config_gnmi_credential *c = target->machine.device->gnmi->credential->gnmi;
+	const struct config_login *c = target->machine.device->gnmi->credential->gnmi;
 	const char *address = target->machine.address;
 	if (c->token.from != SECRET_NONE)
 		reason_set(ret, GNMI_TOKEN, address, words);

@@ -111,10 +111,6 @@ struct tls_probe {
 
 void tls_probe(struct tls_probe *probe);
 
-struct gnmi_secrets { /* wiped when freed */
-	char *password, *token, *ca, *cert, *key;
-};
-
 /*
  * Life of a stream:
  *
@@ -176,8 +172,7 @@ struct gnmi_target {
 	struct gnmi_decoder *decoder;
 	struct gnmi_stream **streams;
 	size_t n_streams;
-	struct gnmi_secrets secrets;
-	struct err secrets_error; /* why they could not be read */
+	struct login_secrets secrets;
 	struct grpc_io *io;
 	struct grpc_io_channel *channel; /* of Capabilities */
 	struct grpc_io_call *call;
@@ -228,10 +223,10 @@ bool gnmi_probe_start(
 void gnmi_probe_forget(struct gnmi_target *target); /* its result is not wanted any more */
 
 /* ---- gnmi_call.c ------------------------------------------------------ */
-/* 0 or negative errno */
-int gnmi_secrets_read(
-	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e);
-void gnmi_secrets_done(struct gnmi_secrets *secrets);
+/* gnmi_secrets_complete - the system's authorities where none are given; a certificate must fit its
+ * key. 0 or negative errno */
+int gnmi_secrets_complete(
+	const struct config_login *credential, struct login_secrets *secrets, struct err *e);
 /* gnmi_target_certificate - warns when the server's certificate expires soon. gnmi_secrets_expiry -
  * the same for our own. */
 void gnmi_target_certificate(struct gnmi_target *target, const char *pem);

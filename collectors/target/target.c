@@ -270,6 +270,82 @@ bool target_secret_same(const struct config_secret *left, const struct config_se
 	return left->from == right->from && str_eq(left->name, right->name);
 }
 
+/* ---- log-ins --------------------------------------------------------------- */
+
+#define PEM_MAX (1u << 20)
+#define KEY_MAX (64u << 10)
+
+void login_secrets_done(struct login_secrets *secrets)
+{
+	target_secret_wipe(&secrets->password);
+	target_secret_wipe(&secrets->token);
+	target_secret_wipe(&secrets->key);
+	free(rw_take(secrets->ca));
+	free(rw_take(secrets->cert));
+	secrets->read = false;
+}
+
+static int login_pem_read(const char *path, char **ret, struct err *e)
+{
+	size_t n;
+	if (path)
+		return str_read_file(path, PEM_MAX, ret, &n, e);
+	return 0;
+}
+
+static int login_secret_read(const struct config_secret *secret, char **ret, struct err *e)
+{
+	if (secret->from == SECRET_NONE)
+		return 0;
+	return secret_read(secret, ret, e);
+}
+
+static int login_secrets_read(
+	const struct config_login *login, struct login_secrets *ret, struct err *e)
+{
+	size_t n;
+	int rc = login_secret_read(&login->password, &ret->password, e);
+	if (rc == 0)
+		rc = login_secret_read(&login->token, &ret->token, e);
+	if (rc == 0 && !login->tls_off && !login->tls_skip_verify)
+		rc = login_pem_read(login->tls_ca, &ret->ca, e);
+	if (rc == 0 && !login->tls_off)
+		rc = login_pem_read(login->tls_cert, &ret->cert, e);
+	if (rc == 0 && !login->tls_off && login->tls_key)
+		rc = locked_read_file(login->tls_key, KEY_MAX, &ret->key, &n, e);
+	return rc;
+}
+
+int login_secrets_renew(
+	const struct config_login *login, struct login_secrets *secrets, struct err *e)
+{
+	struct login_secrets now = {0};
+	const int rc = login_secrets_read(login, &now, e);
+	if (rc == -EACCES && secrets->read) {
+		login_secrets_done(&now);
+		return 0;
+	}
+	login_secrets_done(secrets);
+	*secrets = now;
+	secrets->read = rc == 0;
+	return rc;
+}
+
+bool login_same(const struct config_login *left, const struct config_login *right)
+{
+	if (!left || !right)
+		return left == right;
+	if (!str_eq(left->username, right->username) ||
+		!target_secret_same(&left->password, &right->password) ||
+		!target_secret_same(&left->token, &right->token))
+		return false;
+	if (left->tls_off != right->tls_off || left->tls_skip_verify != right->tls_skip_verify)
+		return false;
+	return str_eq(left->tls_ca, right->tls_ca) && str_eq(left->tls_cert, right->tls_cert) &&
+		str_eq(left->tls_key, right->tls_key) &&
+		str_eq(left->tls_server_name, right->tls_server_name);
+}
+
 uint64_t target_cell_bytes(const struct config_device *device, const struct config *config)
 {
 	const struct fabric *f = config->fabric;

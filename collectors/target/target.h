@@ -128,6 +128,20 @@ void target_update(struct target_machine *machine, const struct config_device *d
 void target_secret_wipe(char **text);
 bool target_secret_same(const struct config_secret *left, const struct config_secret *right);
 
+struct login_secrets { /* wiped when freed */
+	char *password, *token, *ca, *cert,
+		*key; /* the last three are PEM texts; all may be NULL */
+	bool read; /* once at least, without a mistake */
+};
+/* login_secrets_renew - reads what @login names; at each try, so that a new secret needs no reload.
+ * When a file cannot be read any more (rights were given up after the start), what was read before
+ * stays in use. 0 or negative errno with @e. */
+int login_secrets_renew(
+	const struct config_login *login, struct login_secrets *secrets, struct err *e);
+void login_secrets_done(struct login_secrets *secrets);
+/* login_same - the same log-in, read from the same places? Either may be NULL. */
+bool login_same(const struct config_login *left, const struct config_login *right);
+
 /* target_cell_bytes - the size of a buffer cell that the configuration declares for this device
  * (thresholds[].cell), bytes; 0 = none. */
 uint64_t target_cell_bytes(const struct config_device *device, const struct config *config);

@@ -89,6 +89,7 @@ static const char *const source_names[] = {
 	[SOURCE_AGENT] = "agent",
 	[SOURCE_SFLOW] = "sflow",
 	[SOURCE_PUSH] = "push",
+	[SOURCE_SCRAPE] = "scrape",
 };
 
 const char *sample_source_name(unsigned source)

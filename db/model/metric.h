@@ -56,6 +56,7 @@ enum sample_source {
 	SOURCE_AGENT, /* the agent about itself */
 	SOURCE_SFLOW,
 	SOURCE_PUSH, /* sent by the device itself: OpenTelemetry, IPFIX */
+	SOURCE_SCRAPE, /* read from an exporter of Prometheus text */
 };
 
 struct sample {

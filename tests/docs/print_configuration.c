@@ -87,6 +87,12 @@ static const struct chapter {
 	{"push", "Addresses where devices push their counters.",
 		"[push.md](push.md), [push-ipfix.md](push-ipfix.md)",
 		"push:\n  - { name: telemetry, grpc: \"127.0.0.1:4317\" }\n"},
+	{"scrape", "Exporters of Prometheus text on hosts, read for their counters of NICs.",
+		"[scrape.md](scrape.md)",
+		"links:\n  - { a: \"leaf1:Ethernet1\", b: \"host:node-001:mlx5_0\" }\n"
+		"devices:\n  - { name: leaf1, push: {} }\n"
+		"push:\n  - { name: telemetry, grpc: \"127.0.0.1:4317\" }\n"
+		"scrape:\n  - { name: nics, urls: [\"http://{host}:9100/metrics\"] }\n"},
 	{"jobs", "The training jobs: hosts, GPUs and step time.", "[jobs.md](jobs.md)",
 		"jobs:\n  - { name: llama-70b, hosts: \"node-*\", gpus: 256 }\n"},
 	{"job_files", "What the scheduler says of jobs.", "[jobs.md](jobs.md)",

@@ -44,16 +44,16 @@ push:
 
 
 def fail(text):
-    raise SystemExit("test_live: " + text)
+    raise SystemExit("FAILED: " + text)
 
 
-def certificates(directory):
+def certificates(directory, *addresses):
     """An authority, a server and a client, by openssl."""
     def run(*args):
         subprocess.run(["openssl", *args], cwd=directory, check=True, capture_output=True)
     new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     run("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=test", "-days", "2")
-    pathlib.Path(directory, "san").write_text("subjectAltName=IP:127.0.0.1\n")
+    pathlib.Path(directory, "san").write_text("subjectAltName=IP:127.0.0.1%s\n" % "".join(",IP:" + a for a in addresses))
     for name in ("server", "client"):
         run("req", *new, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name)
         run("x509", "-req", "-in", name + ".csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "san",
@@ -61,12 +61,12 @@ def certificates(directory):
 
 
 class Agent:
-    def __init__(self, directory):
+    def __init__(self, directory, config=CONFIG, **more):
         self.dir = pathlib.Path(directory)
         self.ports = {name: free_port() for name in ("grpc", "http", "few", "tls")}
         user = subprocess.run(["id", "-un"], capture_output=True, text=True).stdout.strip()
         self.config = self.dir / "rocewatch.yaml"
-        self.config.write_text(CONFIG % dict(self.ports, dir=directory, user=user))
+        self.config.write_text(config % dict(self.ports, dir=directory, user=user, **more))
         self.log = open(self.dir / "agent.log", "wb")
         self.process = subprocess.Popen([ROCEWATCH, "-c", self.config, "agent"], stdout=self.log, stderr=self.log,
                                         env=dict(os.environ, XDG_RUNTIME_DIR=directory))
@@ -204,4 +204,5 @@ def main():
                 agent.process.kill()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -112,14 +112,15 @@ static void note_suspects(const struct target_facts *facts, struct str *notes)
 			facts->suspects);
 }
 
-/* The words that the agent keeps in keys "gnmi/NAME/KIND/WORDS", with @between, behind @head. */
+/* The words that the agent keeps in keys "PROTOCOL/NAME/KIND/WORDS", with @between, behind @head.
+ */
 static void note_words(const struct doctor *doctor, const struct target_facts *facts,
 	const char *kind, const char *head, const char *between, struct str *notes)
 {
 	rw_cleanup(str_done) struct str prefix = {0}, words = {0};
 	const char *key;
 	json_t *value;
-	str_addf(&prefix, "gnmi/%s/%s/", facts->name, kind);
+	str_addf(&prefix, "%s/%s/%s/", facts->protocol, facts->name, kind);
 	json_object_foreach (doctor->health, key, value)
 		if (strncmp(key, prefix.s, prefix.n) == 0 && !str_eq(key + prefix.n, facts->reason))
 			str_addf(&words, "%s%s", str_if(words.n, between), key + prefix.n);
@@ -232,6 +233,37 @@ static void judge_polls(struct doctor *doctor, const struct target_facts *facts,
 			"%.0f polls did not happen, %.0f did", facts->missed, facts->polls);
 }
 
+/* What is wrong with pages of exporters: figures of the collector since the agent began. */
+static const struct {
+	const char *key, *what, *remedy;
+} scrape_troubles[] = {
+	{"bad_lines", "lines of its exporters are no Prometheus text",
+		"see which exporter it is: curl its URL; correct scrape.urls"},
+	{"no_place", "values do not say which NIC they are of",
+		"see whether the exporter's release differs from what its profile was written for"},
+	{"no_value", "values cannot be: negative or too large",
+		"see whether the exporter's release differs from what its profile was written for"},
+	{"off_clock", "values are of a time that cannot be", "set the clock of that host (NTP)"},
+	{"beyond", "values are more than are kept of one host", "let its exporters show less"},
+};
+
+static void judge_scrape(struct doctor *doctor, const struct target_facts *facts, struct str *notes)
+{
+	rw_cleanup(str_done) struct str missing = {0};
+	note_suspects(facts, notes);
+	note_words(doctor, facts, "trouble", "", "; ", &missing);
+	if (missing.n)
+		doctor_todo(doctor, false, facts->name,
+			reason_next_step(facts->protocol, missing.s), "scrape: %s", missing.s);
+	for (size_t i = 0; i < rw_countof(scrape_troubles); i++) {
+		const double n =
+			doctor_health(doctor, "scrape/%s/%s", facts->name, scrape_troubles[i].key);
+		if (n > 0)
+			doctor_todo(doctor, false, facts->name, scrape_troubles[i].remedy,
+				"%.0f %s", n, scrape_troubles[i].what);
+	}
+}
+
 /* The device is there, and nothing new is known of it: what to do where the agent knows why. */
 static const char *remedy_unknown(const struct target_facts *facts)
 {
@@ -263,6 +295,8 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 		return;
 	if (gnmi)
 		judge_streams(doctor, facts, notes);
+	else if (str_eq(facts->protocol, "scrape"))
+		judge_scrape(doctor, facts, notes);
 	else
 		judge_polls(doctor, facts, notes);
 }
@@ -272,7 +306,7 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 #define SHAPE struct doctor_target
 static const struct field doctor_target_fields[] = {
 	TEXT(name, "Device.", .known = true),
-	TEXT(protocol, "`snmp`, `gnmi`, `push` or `replay`."),
+	TEXT(protocol, "`snmp`, `gnmi`, `scrape`, `push` or `replay`."),
 	TEXT(address, "Address and port."),
 	TEXT(status, "`up`, `down` or `unknown`.", .known = true),
 	TEXT(state, "State of the target."),

@@ -29,7 +29,7 @@ static const struct field status_device_fields[] = {
 	TEXT(status, "`up`, `down` or `unknown`.", .known = true),
 	TEXT(reason, "Why it is not up."),
 	NUMBER(age_s, UNIT_SECONDS, "Age of its newest answer or sample."),
-	TEXT(protocol, "How it is asked: `snmp`, `gnmi`, `push`, `pcap`, `replay`."),
+	TEXT(protocol, "How it is asked: `snmp`, `gnmi`, `scrape`, `push`, `pcap`, `replay`."),
 	TEXT(address, "Address and port that is asked."),
 	TEXT(device, "Capture: switch whose port is mirrored.", ONLY_IF(is_capture)),
 	TEXT(port, "Capture: that port.", ONLY_IF(is_capture)),
@@ -204,6 +204,8 @@ static bool status_is_configured(
 {
 	if (str_eq(protocol, "pcap"))
 		return capture_find(config, name) != NULL;
+	if (str_eq(protocol, "scrape"))
+		return config_scraped_host(config, name) != NULL;
 	return fabric_device(config->fabric, name) != NULL;
 }
 
@@ -308,6 +310,8 @@ static int64_t status_interval_of(
 			return capture->interval_ns;
 		return fallback;
 	}
+	if (str_eq(protocol, "scrape") && config_scraped_host(config, device))
+		return config_scraped_host(config, device)->scrape->interval_ns;
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const struct config_device *d = &config->devices[i];
 		if (!str_eq(d->name, device))

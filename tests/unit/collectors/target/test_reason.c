@@ -12,7 +12,7 @@
 #include "collectors/target/reason.h"
 
 static const char *const protocols[] = {
-	"", "snmp", "gnmi", "push", "otlp", "ipfix", "pcap", "sflow"};
+	"", "snmp", "gnmi", "scrape", "push", "otlp", "ipfix", "pcap", "sflow"};
 
 static bool protocol_known(const char *protocol)
 {

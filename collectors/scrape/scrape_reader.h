@@ -1,0 +1,65 @@
+/*
+ * scrape_reader - from what the exporters of a host answer to samples: what a name means is looked
+ * up in the "push" sections of all profiles (collectors/push/push_map.h); the device is the host
+ * that was asked, whatever a label says. Read in pieces, so that a long page keeps nobody waiting.
+ * Loop thread.
+ */
+#ifndef RW_COLLECTORS_SCRAPE_READER_H
+#define RW_COLLECTORS_SCRAPE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/push/push_map.h"
+#include "config/config.h"
+#include "db/model/metric.h"
+
+struct entities;
+struct profile;
+struct scrape_reader;
+
+enum {
+	SCRAPE_SERIES_MAX = 16384, /* of one host that are kept of one scrape */
+	SCRAPE_LINES_MAX = 1000000, /* of one scrape that are read */
+	SCRAPE_NAME_MAX = 64, /* bytes of a name that is shown */
+};
+
+/* scrape_reader_new - all lent. */
+struct scrape_reader *scrape_reader_new(
+	struct entities *entities, const char *device, const struct push_map *names);
+void scrape_reader_free(struct scrape_reader *reader); /* NULL is fine */
+
+/* scrape_reader_ports - "NAME=NIC"; lent until the next call. */
+void scrape_reader_ports(struct scrape_reader *reader, const struct config_texts *ports);
+
+/* scrape_reader_begin - a new scrape; samples of the one before are forgotten. @t_ns: of values
+ * that carry no time. */
+void scrape_reader_begin(struct scrape_reader *reader, int64_t t_ns);
+/* scrape_reader_text - one page of it; lent until it is read to its end. */
+void scrape_reader_text(struct scrape_reader *reader, const char *text, size_t n, bool openmetrics);
+/* scrape_reader_step - reads about @bytes of it. True: there is more. */
+bool scrape_reader_step(struct scrape_reader *reader, size_t bytes);
+
+/* Of the scrape so far; lent until the next call of this file. */
+const struct sample *scrape_reader_samples(const struct scrape_reader *reader, size_t *ret_n);
+
+struct scrape_counts { /* of one scrape */
+	uint64_t lines; /* that have a name */
+	uint64_t bad_lines; /* none of the format, or too long */
+	uint64_t samples;
+	uint64_t unknown; /* lines with a name that no profile knows */
+	uint64_t
+		no_place; /* a name that is known, and no label, or no usable one, says which NIC */
+	uint64_t no_value; /* values that cannot be */
+	uint64_t repeated; /* of a series that came before in this scrape */
+	uint64_t off_clock; /* values of a time that cannot be */
+	uint64_t beyond; /* lines or series beyond the limits, or names that had no room */
+	char first_unknown[SCRAPE_NAME_MAX]; /* such a name, clean; "" */
+};
+const struct scrape_counts *scrape_reader_counts(const struct scrape_reader *reader);
+
+/* scrape_reader_profile - whose names most samples of this scrape had; NULL: none. */
+const struct profile *scrape_reader_profile(const struct scrape_reader *reader);
+
+#endif
