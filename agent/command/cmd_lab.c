@@ -31,6 +31,9 @@ static const struct command_option options[] = {
 	{"push", 0, NULL,
 		"the NICs of all hosts push their counters over OpenTelemetry, as NVIDIA's DTS "
 		"names them"},
+	{"scrape", 0, NULL,
+		"exporters of all hosts show these counters over HTTP, as node_exporter names "
+		"them"},
 	{"tls", 0, NULL, "gNMI over TLS"},
 	{"set", 0, "KEY=VALUE[,...]",
 		"with these thresholds instead of the scenario's; leaf2:kmin=200KB is for one "
@@ -110,7 +113,7 @@ static const struct subcommand subcommands[] = {
 		.help = "Every switch is an SNMP agent on an address of 127/8 (snmpd must be "
 			"installed), or answers gNMI. DIR/rocewatch.yaml is ready for 'rocewatch "
 			"agent -c', DIR/truth.json names the fault. It runs until Ctrl-C.",
-		.options = "dir at seed interval for face push tls scenarios",
+		.options = "dir at seed interval for face push scrape tls scenarios",
 		.examples = {{"lab run pfc-storm --dir lab", "serves a PFC storm below lab/",
 				     .not_run = "runs until it is stopped"},
 			{"lab run dcqcn-off --dir lab --face sonic-gnmi --for 10m",

@@ -29,7 +29,7 @@
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR] [--json]\n"
 	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] "
-	"[--for DUR] [--face FACE] [--tls] [--push]\n"
+	"[--for DUR] [--face FACE] [--tls] [--push | --scrape]\n"
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--at DUR] "
@@ -71,6 +71,7 @@ static const char help[] =
 	"    --tls           run: gNMI over TLS; DIR/ca.pem signs the switches\n"
 	"    --push          run: the NICs of all hosts push their counters over OpenTelemetry, as "
 	"NVIDIA's DTS names them\n"
+	"    --scrape        run: the same counters to be scraped, as node_exporter names them\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in "
 	"N, and bursts in full\n"
 	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, "
@@ -94,7 +95,7 @@ struct options {
 	const char *out, *scenarios, *dir, *face, *device, *begin;
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
-	bool packets, tls, push, json;
+	bool packets, tls, push, scrape, json;
 	const char *cache;
 	uint64_t perturb;
 	const char *set[SETTINGS_MAX];
@@ -316,7 +317,7 @@ static int run(const char *name, const struct options *o)
 	struct err e = {0};
 	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9,
 		o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns,
-		o->face ? live_face_find(o->face) : NULL, o->tls, o->push};
+		o->face ? live_face_find(o->face) : NULL, o->tls, o->push, o->scrape};
 	if (o->face && !r.face)
 		return usage("--face: '%s' is not valid; expected nxos, cumulus, eos, sonic, "
 			     "sonic-gnmi, "
@@ -325,6 +326,8 @@ static int run(const char *name, const struct options *o)
 	if (o->tls && !(r.face && r.face->gnmi))
 		return usage("--tls goes with a face that answers gNMI: --face sonic-gnmi, "
 			     "cumulus-gnmi or openconfig-gnmi");
+	if (o->push && o->scrape)
+		return usage("--push and --scrape: expected one of them");
 	char cache[PATH_MAX];
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
@@ -366,11 +369,11 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'},
 		{"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
 		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"tls", 0, NULL, 't'},
-		{"push", 0, NULL, 'u'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
-		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'},
-		{"set", 1, NULL, 'k'}, {"begin", 1, NULL, 'b'}, {"set-at", 1, NULL, 'K'},
-		{"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"json", 0, NULL, 'j'},
-		{"help", 0, NULL, 'h'}, {0}};
+		{"push", 0, NULL, 'u'}, {"scrape", 0, NULL, 'x'}, {"perturb", 1, NULL, 'P'},
+		{"cache", 1, NULL, 'c'}, {"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'},
+		{"at", 1, NULL, 'a'}, {"set", 1, NULL, 'k'}, {"begin", 1, NULL, 'b'},
+		{"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'},
+		{"json", 0, NULL, 'j'}, {"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1, .load = 1, .begin = DEFAULT_BEGIN};
 	int64_t seed;
 	int opt;
@@ -384,6 +387,7 @@ int main(int argc, char **argv)
 		case 'p': o.packets = true; break;
 		case 't': o.tls = true; break;
 		case 'u': o.push = true; break;
+		case 'x': o.scrape = true; break;
 		case 'c': o.cache = optarg; break;
 		case 'd': o.dir = optarg; break;
 		case 'D': o.device = optarg; break;
@@ -456,8 +460,8 @@ int main(int argc, char **argv)
 		return ask("set ", argv[1], &o);
 	if (o.device)
 		return usage("--device goes with set");
-	if (o.tls || o.push)
-		return usage("--%s goes with run", o.tls ? "tls" : "push");
+	if (o.tls || o.push || o.scrape)
+		return usage("--tls, --push and --scrape go with run");
 	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") &&
 		(argc == 1 || str_eq(argv[1], "counters")))
 		return ask(argc == 1 ? "show" : "", argc == 1 ? "" : "counters", &o);

@@ -83,7 +83,7 @@ static int start(struct lab *l, struct err *e)
 	/* The clock begins with service; the files say when that is, and are there before anybody
 	 * can ask. */
 	l->r.wall_ns = (double)wall_now().ns;
-	if (l->o->push)
+	if (l->o->push || l->o->scrape)
 		l->push = live_push_new(l);
 	if (rc == 0)
 		rc = live_files_write(l, e);

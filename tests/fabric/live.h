@@ -18,7 +18,8 @@ struct live_options {
 	double at_ns, length_ns;
 	const struct live_face *face;
 	bool tls; /* of gNMI */
-	bool push; /* NICs of hosts push their counters over OpenTelemetry */
+	bool push, scrape; /* NICs of hosts push their counters over OpenTelemetry, or show them as
+			      text */
 };
 
 /* live_default_dir - of this user: /tmp/rocewatch-lab-UID. */

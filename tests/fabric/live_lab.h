@@ -93,7 +93,7 @@ void live_tls_done(struct lab *l);
 struct live_push *live_push_new(const struct lab *l);
 void live_push_free(struct live_push *push);
 void live_push_tick(struct lab *l); /* holds @busy while it reads the simulation */
-void live_push_config(const struct lab *l, FILE *f); /* "push:" of the configuration */
+void live_push_config(const struct lab *l, FILE *f); /* "push:" or "scrape:" of it */
 
 /* ---- live_files.c -------------------------------------------------------- */
 int live_dir_take(struct lab *l, struct err *e); /* make it, lock it, go there */

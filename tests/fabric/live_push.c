@@ -1,10 +1,12 @@
 /*
  * live_push - NICs of hosts that push: one message a second over OTLP/HTTP (opentelemetry-proto,
  * collector/metrics/v1 and metrics/v1), with the names of the DOCA Telemetry Service. The product's
- * decoder is not used, so that the two check each other.
+ * decoder is not used, so that the two check each other. Or exporters of these hosts: pages of
+ * Prometheus text under /HOST, with the names of node_exporter.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,11 +17,11 @@
 #include "base/str.h"
 #include "tests/fabric/live_lab.h"
 
-enum { PUSH_PORT = 4318, PUSH_EVERY_NS = 1000000000, PUSH_PATIENCE_MS = 500 };
+enum { PUSH_PORT = 4318, SCRAPE_PORT = 9100, PUSH_EVERY_NS = 1000000000, PUSH_PATIENCE_MS = 500 };
 
 struct live_push {
 	char address[32];
-	int fd; /* -1: not connected */
+	int fd; /* to the receiver, or where scrapers connect; -1: not connected */
 	double next_ns;
 };
 
@@ -83,6 +85,20 @@ static const struct pushed {
 	{"tx_bytes_phy", SUM_IN_OCTETS, 1},
 };
 
+/* The same as node_exporter has it: what "ethtool" collects is of the network interface. */
+static const char *const scraped[rw_countof(pushed)] = {
+	"infiniband_np_cnp_packets_sent_total",
+	"infiniband_rp_cnp_packets_handled_total",
+	"infiniband_rp_cnp_ignored_packets_received_total",
+	"infiniband_np_ecn_marked_roce_packets_received_total",
+	"ethtool_received_prio3_pause",
+	"ethtool_transmitted_prio3_pause",
+	"ethtool_received_prio3_pause_duration",
+	"ethtool_transmitted_prio3_pause_duration",
+	"ethtool_received_bytes_phy",
+	"ethtool_transmitted_bytes_phy",
+};
+
 /* Metric { name = 1, gauge = 5: { data_points = 1: { time = 3, as_int = 6, attributes = 7 } } } */
 static void push_metric(struct str *scope, const struct pushed *what, const char *nic,
 	uint64_t value, uint64_t t_ns)
@@ -97,39 +113,65 @@ static void push_metric(struct str *scope, const struct pushed *what, const char
 	put_message(scope, 2, &metric);
 }
 
-/* ResourceMetrics { resource = 1: { attributes = 1 }, scope_metrics = 2: { metrics = 2 } } */
-static void push_host(const struct lab *l, const struct sim_node *leaf, unsigned port,
-	unsigned plane, uint64_t t_ns, struct str *out)
+struct nic_at { /* a NIC, and where it is counted */
+	char host[48], name[16];
+	unsigned plane;
+	size_t index;
+};
+
+static uint64_t nic_count(const struct lab *l, const struct nic_at *nic, size_t what)
 {
-	const struct sim *m = l->r.shape[0];
-	const struct sim_port *own = &m->ports[leaf->port0 + port];
-	const struct sim_node *host = &m->nodes[m->ports[own->peer].node];
-	const size_t index = leaf->port0 + port - m->nodes[m->n_hosts].port0;
+	return (uint64_t)(coarse_sum(l->r.c, nic->plane, nic->index, pushed[what].sum) /
+		pushed[what].divide);
+}
+
+/* ResourceMetrics { resource = 1: { attributes = 1 }, scope_metrics = 2: { metrics = 2 } } */
+static void push_host(const struct lab *l, const struct nic_at *nic, struct str *out)
+{
 	struct str resource = {0}, scope = {0}, message = {0};
-	char name[48], nic[16];
-	host_name(l->s, host->index, name, sizeof(name));
-	snprintf(nic, sizeof(nic), "mlx5_%u", plane);
 	put_attribute(&resource, 1, "service.name", "doca_telemetry_service");
-	put_attribute(&resource, 1, "host.name", name);
+	put_attribute(&resource, 1, "host.name", nic->host);
 	for (size_t i = 0; i < rw_countof(pushed); i++)
-		push_metric(&scope, &pushed[i], nic,
-			(uint64_t)(coarse_sum(l->r.c, plane, index, pushed[i].sum) /
-				pushed[i].divide),
-			t_ns);
+		push_metric(&scope, &pushed[i], nic->name, nic_count(l, nic, i),
+			(uint64_t)wall_now().ns);
 	put_message(&message, 1, &resource);
 	put_message(&message, 2, &scope);
 	put_message(out, 1, &message);
 }
 
-static void push_all(struct lab *l, struct str *out)
+static void scrape_host(const struct lab *l, const struct nic_at *nic, struct str *out)
+{
+	for (size_t i = 0; i < rw_countof(scraped); i++) {
+		str_addf(out, "# TYPE node_%s counter\nnode_%s{device=\"", scraped[i], scraped[i]);
+		if (*scraped[i] == 'i')
+			str_addf(out, "%s\",port=\"1", nic->name);
+		else
+			str_addf(out, "ens%unp0", nic->plane);
+		str_addf(out, "\"} %.17g\n", (double)nic_count(l, nic, i));
+	}
+}
+
+/* The NICs of @host, of all hosts where it is NULL. */
+static void push_all(struct lab *l, const char *host, struct str *out)
 {
 	const struct sim *m = l->r.shape[0];
-	const uint64_t t_ns = (uint64_t)wall_now().ns;
+	struct nic_at nic;
+	pthread_mutex_lock(&l->busy);
 	coarse_advance(l->r.c, lab_now(l));
-	for (unsigned plane = 0; plane < l->r.c->planes; plane++)
+	for (nic.plane = 0; nic.plane < l->r.c->planes; nic.plane++)
 		for (size_t i = m->n_hosts; i < m->n_hosts + m->t.leaves; i++)
-			for (unsigned k = 0; k < m->t.hosts_per_leaf; k++)
-				push_host(l, &m->nodes[i], k, plane, t_ns, out);
+			for (unsigned k = 0; k < m->t.hosts_per_leaf; k++) {
+				const struct sim_port *own = &m->ports[m->nodes[i].port0 + k];
+				nic.index = m->nodes[i].port0 + k - m->nodes[m->n_hosts].port0;
+				host_name(l->s, m->nodes[m->ports[own->peer].node].index, nic.host,
+					sizeof(nic.host));
+				snprintf(nic.name, sizeof(nic.name), "mlx5_%u", nic.plane);
+				if (!host)
+					push_host(l, &nic, out);
+				else if (str_eq(host, nic.host))
+					scrape_host(l, &nic, out);
+			}
+	pthread_mutex_unlock(&l->busy);
 }
 
 /* ---- HTTP ----------------------------------------------------------------------- */
@@ -187,6 +229,47 @@ static void push_send(struct live_push *push, const struct str *body)
 		push_close(push);
 }
 
+static void scrape_listen(struct live_push *push)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(SCRAPE_PORT)};
+	const int yes = 1;
+	inet_pton(AF_INET, push->address, &at.sin_addr);
+	push->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(push->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(push->fd, (struct sockaddr *)&at, sizeof(at)) != 0 || listen(push->fd, 512) != 0)
+		push_close(push);
+}
+
+/* One request, "GET /HOST HTTP/1.1", and one page. */
+static void scrape_serve(struct lab *l, int fd)
+{
+	rw_cleanup(str_done) struct str page = {0};
+	const struct timeval patience = {0, PUSH_PATIENCE_MS * 1000};
+	char ask[2048] = "", host[48] = "", head[128];
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (recv(fd, ask, sizeof(ask) - 1, 0) > 0 && sscanf(ask, "GET /%47s", host) == 1)
+		push_all(l, host, &page);
+	const int n = snprintf(head, sizeof(head),
+		"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: "
+		"close\r\nContent-Length: %zu\r\n\r\n",
+		page.n);
+	if (push_write(fd, head, (size_t)n) && page.n)
+		push_write(fd, page.s, page.n);
+	close(fd);
+}
+
+static void scrape_tick(struct lab *l)
+{
+	struct pollfd p = {l->push->fd, POLLIN, 0};
+	while (poll(&p, 1, 0) > 0) {
+		const int fd = accept4(l->push->fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		scrape_serve(l, fd);
+	}
+}
+
 /* ---- the lab ---------------------------------------------------------------------- */
 
 struct live_push *live_push_new(const struct lab *l)
@@ -196,6 +279,8 @@ struct live_push *live_push_new(const struct lab *l)
 	snprintf(push->address, sizeof(push->address), "%.*s.250", (int)(dot - l->nodes[0].address),
 		l->nodes[0].address);
 	push->fd = -1;
+	if (l->o->scrape)
+		scrape_listen(push);
 	return push;
 }
 
@@ -211,18 +296,25 @@ void live_push_tick(struct lab *l)
 	struct live_push *push = l->push;
 	rw_cleanup(str_done) struct str body = {0};
 	const double now = (double)mono_now().ns;
-	if (!push || now < push->next_ns || l->held_ns >= 0)
+	if (push && l->o->scrape && l->held_ns < 0)
+		scrape_tick(l);
+	if (!push || !l->o->push || now < push->next_ns || l->held_ns >= 0)
 		return;
 	push->next_ns = now + PUSH_EVERY_NS;
-	pthread_mutex_lock(&l->busy);
-	push_all(l, &body);
-	pthread_mutex_unlock(&l->busy);
+	push_all(l, NULL, &body);
 	push_send(push, &body);
 }
 
 void live_push_config(const struct lab *l, FILE *f)
 {
-	if (l->push)
+	if (l->o->push)
 		fprintf(f, "push:\n  - { name: nics, http: \"%s:%d\" }\n", l->push->address,
 			PUSH_PORT);
+	if (!l->o->scrape)
+		return;
+	fprintf(f, "scrape:\n  - { name: nics, urls: [\"http://%s:%d/{host}\"], ports: [",
+		l->push->address, SCRAPE_PORT);
+	for (unsigned plane = 0; plane < l->r.c->planes; plane++)
+		fprintf(f, "%sens%unp0=mlx5_%u", plane ? ", " : "", plane, plane);
+	fprintf(f, "] }\n");
 }

@@ -133,7 +133,7 @@ def test(build, work):
     labs = [GnmiLive(build, os.path.join(work, f), s, face=f, at="%ds" % ONSET, seed=n)
             for f, s, n in (("sonic-gnmi", late, 1), ("openconfig-gnmi", late, 2), ("cumulus-gnmi", off, 7))]
     labs[0].tls = True
-    for lab in labs[1:]:  # as it is shipped: agents that subscribe to these faces run sanitized in unit.gnmi_profiles and lab.live_nics
+    for lab in labs[1:]:  # as it is shipped: agents that subscribe to these faces run sanitized in unit.gnmi_profiles and lab.live_nics_push
         lab.binary = lab.shipped
     cases = concurrent.futures.ThreadPoolExecutor(1)
     try:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""NIC counters beside those of switches, live: a lab whose NICs push as NVIDIA's DTS does, over OTLP. The host that ignores CNPs is named with a
-confidence of 0.95 at least, and its evidence is what its NIC and the receivers' NICs counted.
+"""NIC counters beside those of switches, live: a lab whose NICs push as NVIDIA's DTS does, over OTLP, or whose hosts show them as node_exporter
+does. The host that ignores CNPs is named with a confidence of 0.95 at least, and its evidence is what its NIC and the receivers' NICs counted.
 
-    test_live_nics.py BUILD"""
+    test_live_nics.py BUILD push|scrape"""
 import json, os, shutil, sys, tempfile
 
 sys.dont_write_bytecode = True
@@ -14,7 +14,7 @@ SURE = 0.95
 
 class Pushed(Live):
     def argv(self):
-        return [*super().argv(), "--push"]
+        return [*super().argv(), "--" + sys.argv[2]]
 
 
 def nics(lab):
@@ -40,6 +40,8 @@ def main():
         lab.start()
         lab.served()
         lab.agent()
+        sources = {r["source"] for r in lab.sql("SELECT DISTINCT source FROM samples WHERE metric LIKE 'nic.%'")}
+        check(sources <= {sys.argv[2]}, "values of NICs come from %s" % sources)
         told = wait_for("NICs of all hosts are stored", lambda: nics(lab), 60)
         wait_for("... of all", lambda: len(nics(lab)) >= 16, 60)
         host = lab.truth()["faults"][0]["host"]
