@@ -51,11 +51,11 @@ void str_done(struct str *out)
 	*out = (struct str){0};
 }
 
-static void str_room(struct str *out, size_t more)
+char *str_room(struct str *out, size_t more)
 {
 	size_t need = out->n + more + 1;
 	if (need <= out->cap)
-		return;
+		return out->s + out->n;
 	size_t cap = out->cap;
 	if (cap == 0)
 		cap = 64;
@@ -63,6 +63,7 @@ static void str_room(struct str *out, size_t more)
 		cap *= 2;
 	out->s = rw_realloc(out->s, cap);
 	out->cap = cap;
+	return out->s + out->n;
 }
 
 void str_addn(struct str *out, const char *text, size_t n)

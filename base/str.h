@@ -17,6 +17,8 @@ struct str {
 void str_done(struct str *out); /* also for rw_cleanup() */
 void str_add(struct str *out, const char *text);
 void str_addn(struct str *out, const char *text, size_t n);
+/* str_room - where the next @more bytes go, and a NUL; who writes there moves .n. */
+char *str_room(struct str *out, size_t more);
 void str_addf(struct str *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* str_add_exact - the shortest of 15 to 17 digits that reads back as the same number. */

@@ -48,6 +48,10 @@ struct pcap_reading {
 	struct pcap_rhythm *rhythm;
 	struct sflow_summary *sflow; /* NULL until the first datagram of sFlow */
 	uint64_t seed;
+	struct { /* the same for all rows: set before the first is made */
+		uint32_t sampling; /* pcap_sampling() */
+		bool psn_known;
+	} rows;
 };
 
 struct pcap_reading *pcap_reading_new(const struct pcap_options *options); /* copied */

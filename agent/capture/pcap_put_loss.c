@@ -511,7 +511,7 @@ void pcap_put_qp_loss(struct pcap_row *row, struct pcap_reading *reading, const 
 {
 	const struct loss *loss = flow_table_loss(reading->analysis.flows);
 	const struct stream_psn *psn = NULL;
-	const bool known = pcap_psn_known(reading), sprayed = loss_sprayed(flow);
+	const bool known = reading->rows.psn_known, sprayed = loss_sprayed(flow);
 	const bool order = known && !(sprayed && flow->psn.gaps);
 	const bool aeth = reading->analysis.count.aeth_cut == 0;
 	if (order && loss && flow->stream)

@@ -34,12 +34,64 @@ static int reaction_order(const void *left, const void *right)
 
 /* ---- senders -------------------------------------------------------------------- */
 
+/* A stream that gets CNPs, and the host that sends it. */
+struct reaction_stream {
+	uint32_t host, stream;
+};
+
 struct reaction_context {
 	json_t *document;
 	const struct pcap_reading *reading;
 	uint32_t sampling; /* pcap_sampling() */
 	double peak_bps;
+	struct reaction_stream *streams; /* owned; by host, then by stream */
+	size_t n_streams, cap_streams;
 };
+
+static int reaction_stream_order(const void *left, const void *right)
+{
+	const struct reaction_stream *a = left, *b = right;
+	if (a->host != b->host)
+		return (a->host > b->host) - (a->host < b->host);
+	return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+/* reaction_streams - one walk for all hosts: a capture has many of both. */
+static void reaction_streams(struct reaction_context *context)
+{
+	const struct capture_analysis *analysis = &context->reading->analysis;
+	struct clock_qp_reaction reaction;
+	for (uint32_t i = 0; i < flow_table_stream_end(analysis->flows); i++) {
+		const struct flow_stream *stream = flow_table_stream(analysis->flows, i);
+		if (stream->qp == FLOW_NONE ||
+			!capture_clock_reaction(analysis->clock, &stream->clock, &reaction))
+			continue;
+		rw_grow(context->streams, context->n_streams, context->cap_streams);
+		context->streams[context->n_streams++] =
+			(struct reaction_stream){.host = reaction.host->host, .stream = i};
+	}
+	if (context->n_streams)
+		qsort(context->streams, context->n_streams, sizeof(*context->streams),
+			reaction_stream_order);
+}
+
+/* The first of @host's streams; *ret_n: how many they are. */
+static const struct reaction_stream *reaction_streams_of(
+	const struct reaction_context *context, uint32_t host, size_t *ret_n)
+{
+	size_t from = 0, to = context->n_streams;
+	while (from < to) {
+		const size_t middle = (from + to) / 2;
+		if (context->streams[middle].host < host)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	while (to < context->n_streams && context->streams[to].host == host)
+		to++;
+	*ret_n = to - from;
+	return &context->streams[from];
+}
 
 static void reaction_sentence(const struct reaction_context *context, const char *host,
 	const struct reaction_sum *sum, const struct reaction_judged *judged)
@@ -93,20 +145,15 @@ static void reaction_qp_sentence(const struct reaction_context *context, uint32_
 	json_object_set_new(row, "n", json_integer((json_int_t)judged->n));
 }
 
-/* Does stream @i get CNPs, and is it of @host? */
-static bool reaction_qp_at(const struct reaction_context *context, const struct clock_host *host,
-	uint32_t i, struct clock_qp_reaction *ret, struct reaction_judged *judged,
-	enum reaction_verdict *verdict)
+static enum reaction_verdict reaction_qp_judge(const struct reaction_context *context,
+	uint32_t stream, struct clock_qp_reaction *ret, struct reaction_judged *judged)
 {
 	const struct capture_analysis *analysis = &context->reading->analysis;
-	const struct flow_stream *stream = flow_table_stream(analysis->flows, i);
-	if (stream->qp == FLOW_NONE ||
-		!capture_clock_reaction(analysis->clock, &stream->clock, ret) ||
-		ret->host->host != host->host)
-		return false;
-	*verdict = qp_reaction_judge(
+	const struct flow_stream *of = flow_table_stream(analysis->flows, stream);
+	if (!capture_clock_reaction(analysis->clock, &of->clock, ret))
+		return REACTION_TOO_FEW;
+	return qp_reaction_judge(
 		ret, context->sampling, (double)context->reading->options.speed_bps, judged);
-	return true;
 }
 
 /* Where at most half of the queue pairs of @host do not slow down, they are named, and the host is
@@ -116,20 +163,18 @@ static bool reaction_qps(const struct reaction_context *context, const struct cl
 	const struct flow_table *flows = context->reading->analysis.flows;
 	struct clock_qp_reaction reaction;
 	struct reaction_judged judged;
-	enum reaction_verdict verdict;
-	size_t deaf = 0, all = 0;
-	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++)
-		if (reaction_qp_at(context, host, i, &reaction, &judged, &verdict)) {
-			deaf += verdict == REACTION_DOES_NOT_SLOW;
-			all++;
-		}
+	size_t deaf = 0, all;
+	const struct reaction_stream *of = reaction_streams_of(context, host->host, &all);
+	for (size_t i = 0; i < all; i++)
+		deaf += reaction_qp_judge(context, of[i].stream, &reaction, &judged) ==
+			REACTION_DOES_NOT_SLOW;
 	if (deaf == 0 || deaf * 2 > all)
 		return false;
-	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++)
-		if (reaction_qp_at(context, host, i, &reaction, &judged, &verdict) &&
-			verdict == REACTION_DOES_NOT_SLOW)
-			reaction_qp_sentence(context, flow_table_stream(flows, i)->qp, reaction.own,
-				&judged, deaf, all);
+	for (size_t i = 0; i < all; i++)
+		if (reaction_qp_judge(context, of[i].stream, &reaction, &judged) ==
+			REACTION_DOES_NOT_SLOW)
+			reaction_qp_sentence(context, flow_table_stream(flows, of[i].stream)->qp,
+				reaction.own, &judged, deaf, all);
 	return true;
 }
 
@@ -235,9 +280,11 @@ void pcap_put_reaction(json_t *document, struct pcap_reading *reading)
 		context.peak_bps = fmax(context.peak_bps, hosts[i].reaction.peak_bps);
 	}
 	qsort(order, known, sizeof(*order), reaction_order);
+	reaction_streams(&context);
 	json_t *senders = json_array(), *receivers = json_array();
 	for (size_t i = 0; i < known; i++)
 		reaction_put(&context, order[i], senders, receivers);
 	json_object_set_new(document, "cnp_reaction", senders);
 	json_object_set_new(document, "receivers", receivers);
+	free(context.streams);
 }

@@ -110,14 +110,14 @@ void pcap_put_qp_time(struct pcap_row *row, struct pcap_reading *reading, const 
 		return;
 	}
 	struct stream_times times;
-	const uint32_t sampling = pcap_sampling(reading);
+	const uint32_t sampling = reading->rows.sampling;
 	capture_clock_stream(reading->analysis.clock, &flow->stream->clock, &times);
 	const double packet_octets = (double)flow->octets / (double)flow->packets;
 	double rate_bps = times.packets_per_s * packet_octets * 8 * (double)sampling;
 	if (sampling == 0)
 		rate_bps = NAN;
 	pcap_row_real(row, "rate_bps", rate_bps);
-	time_put_known(row, &times, pcap_psn_known(reading), flow->psn.reordered == 0);
+	time_put_known(row, &times, reading->rows.psn_known, flow->psn.reordered == 0);
 }
 
 double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow)

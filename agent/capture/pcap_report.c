@@ -2,6 +2,10 @@
 #include "agent/capture/pcap_report.h"
 
 #include "agent/capture/pcap_parts.h"
+#include "agent/capture/pcap_sampling.h"
+
+/* So many rows ahead memory is asked for. */
+enum { ROW_FETCH = 16, ROW_FETCH_MORE = 8 };
 
 void pcap_report_make(
 	struct pcap_report *report, struct pcap_reading *reading, const struct pcap_ask *ask)
@@ -11,6 +15,8 @@ void pcap_report_make(
 	pcap_select_verdicts(&ask->select, report->document);
 	pcap_select_put(&ask->select, report->document);
 	pcap_rows_choose(&report->rows, reading, &ask->select, ask->sort, ask->top);
+	reading->rows.sampling = pcap_sampling(reading);
+	reading->rows.psn_known = pcap_psn_known(reading);
 	pcap_count_put(report->document, "qps_total", report->rows.all);
 }
 
@@ -56,7 +62,12 @@ static void pcap_qp_row(struct pcap_row *row, struct pcap_reading *reading, cons
 static void report_row(const struct pcap_report *report, size_t i, struct pcap_row *row)
 {
 	struct flow flow;
-	flow_table_row(report->reading->analysis.flows, report->rows.ids[i], &flow);
+	const struct flow_table *flows = report->reading->analysis.flows;
+	if (i + ROW_FETCH < report->rows.n)
+		flow_table_fetch_row(flows, report->rows.ids[i + ROW_FETCH]);
+	if (i + ROW_FETCH_MORE < report->rows.n)
+		flow_table_fetch_row_more(flows, report->rows.ids[i + ROW_FETCH_MORE]);
+	flow_table_row(flows, report->rows.ids[i], &flow);
 	pcap_qp_row(row, report->reading, &flow);
 }
 

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/document/json_value.h"
@@ -11,7 +10,14 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-enum { COUNT_DIGITS = 20, REAL_DIGITS = 15, REAL_TEXT = 32, ROW_PIECE = 96 };
+#define REAL_PLAIN_MAX 9e14 /* has REAL_DIGITS digits before the point */
+
+enum {
+	COUNT_DIGITS = 20,
+	REAL_DIGITS = 15,
+	REAL_TEXT = 32,
+	ROW_MARKS = 6, /* ", ", two quotes, ": " */
+};
 
 void pcap_row_begin(struct pcap_row *row, struct str *text, bool compact)
 {
@@ -41,53 +47,78 @@ static void row_put(struct pcap_row *row, const char *key, json_t *value)
 		json_array_append_new(row->part[row->depth], value);
 }
 
-/* row_say - the key and @n bytes of its value. */
-static void row_say(struct pcap_row *row, const char *key, const char *value, size_t n)
+/* row_copy - @n bytes, most often few. Returns where they end. */
+static char *row_copy(char *to, const char *from, size_t n)
 {
-	char piece[ROW_PIECE];
-	const size_t blank = row->compact ? 0 : 1;
-	const size_t key_n = strlen(str_or(key, ""));
-	size_t at = 0;
-	assert(key_n + 6 <= sizeof(piece));
+	if (n >= 8) {
+		for (size_t i = 0; i + 8 < n; i += 8)
+			memcpy(to + i, from + i, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else if (n) {
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
+	}
+	return to + n;
+}
+
+/* row_key - what stands before a value of at most @room bytes. Returns where it goes; row_end() at
+ * its end. */
+static char *row_key(struct pcap_row *row, const char *key, size_t key_n, size_t room)
+{
+	char *at = str_room(row->text, key_n + room + ROW_MARKS);
 	if (row->more) {
-		memcpy(piece, ", ", 2);
-		at = 1 + blank;
+		memcpy(at, ", ", 2);
+		at += row->compact ? 1 : 2;
 	}
 	row->more = true;
-	if (key) {
-		piece[at++] = '"';
-		memcpy(piece + at, key, key_n);
-		memcpy(piece + at + key_n, "\": ", 3);
-		at += key_n + 2 + blank;
-	}
-	if (n > sizeof(piece) - at) {
-		str_addn(row->text, piece, at);
-		str_addn(row->text, value, n);
-		return;
-	}
-	memcpy(piece + at, value, n);
-	str_addn(row->text, piece, at + n);
+	if (!key)
+		return at;
+	*at++ = '"';
+	at = row_copy(at, key, key_n);
+	memcpy(at, "\": ", 3);
+	return at + (row->compact ? 2 : 3);
 }
 
-void pcap_row_count(struct pcap_row *row, const char *key, uint64_t value)
+static void row_end(struct pcap_row *row, char *at)
+{
+	*at = '\0';
+	row->text->n = (size_t)(at - row->text->s);
+}
+
+static void row_say(
+	struct pcap_row *row, const char *key, size_t key_n, const char *value, size_t n)
+{
+	row_end(row, row_copy(row_key(row, key, key_n, n), value, n));
+}
+
+/* row_digits - Returns where they end. */
+static char *row_digits(char *at, uint64_t value)
 {
 	char digits[COUNT_DIGITS];
-	size_t at = sizeof(digits);
-	if (!row->text) {
-		row_put(row, key, json_integer((json_int_t)value));
-		return;
-	}
+	size_t first = sizeof(digits);
 	do {
-		digits[--at] = (char)('0' + value % 10);
+		digits[--first] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	row_say(row, key, digits + at, sizeof(digits) - at);
+	return row_copy(at, digits + first, sizeof(digits) - first);
 }
 
-void pcap_row_null(struct pcap_row *row, const char *key)
+void pcap_row_count_n(struct pcap_row *row, const char *key, size_t key_n, uint64_t value)
 {
 	if (row->text)
-		row_say(row, key, "null", 4);
+		row_end(row, row_digits(row_key(row, key, key_n, COUNT_DIGITS), value));
+	else
+		row_put(row, key, json_integer((json_int_t)value));
+}
+
+void pcap_row_null_n(struct pcap_row *row, const char *key, size_t key_n)
+{
+	if (row->text)
+		row_say(row, key, key_n, "null", 4);
 	else
 		row_put(row, key, json_null());
 }
@@ -103,17 +134,11 @@ void pcap_row_word(struct pcap_row *row, const char *key, const char *text)
 		return;
 	}
 	const size_t n = strlen(text);
-	char quoted[ROW_PIECE];
-	quoted[0] = '"';
-	if (n + 2 > sizeof(quoted)) {
-		row_say(row, key, "\"", 1);
-		str_addn(row->text, text, n);
-		str_addn(row->text, "\"", 1);
-		return;
-	}
-	memcpy(quoted + 1, text, n);
-	quoted[n + 1] = '"';
-	row_say(row, key, quoted, n + 2);
+	char *at = row_key(row, key, pcap_row_key_n(key), n + 2);
+	*at++ = '"';
+	at = row_copy(at, text, n);
+	*at++ = '"';
+	row_end(row, at);
 }
 
 void pcap_row_time(struct pcap_row *row, const char *key, int64_t t_ns)
@@ -136,29 +161,54 @@ void pcap_row_value(struct pcap_row *row, const char *key, json_t *value)
 		flags |= JSON_COMPACT;
 	rw_cleanup(freep) char *text = json_dumps(value, flags);
 	if (text)
-		row_say(row, key, text, strlen(text));
+		row_say(row, key, pcap_row_key_n(key), text, strlen(text));
 	json_decref(value);
 }
 
-/* As jansson writes it, without its objects: a number with a point. */
+/* A number of REAL_DIGITS digits as printf's "%.15g" writes it: rounded to the nearest, halves to
+ * even, without zeros at the end; and with a point. Exact: the mantissa and a power of ten are one
+ * whole number of 103 bits at most. */
+static char *row_real(char *at, double value)
+{
+	uint64_t bits, power = 1;
+	memcpy(&bits, &value, sizeof(bits));
+	const uint64_t mantissa = (bits & ((1ull << 52) - 1)) | 1ull << 52;
+	const unsigned shift = 1075 - (unsigned)(bits >> 52); /* value = mantissa / 2^shift */
+	unsigned places = REAL_DIGITS;
+	for (uint64_t whole = mantissa >> shift; whole; whole /= 10)
+		places--;
+	for (unsigned i = 0; i < places; i++)
+		power *= 10;
+	const unsigned __int128 product = (unsigned __int128)mantissa * power;
+	uint64_t digits = (uint64_t)(product >> shift);
+	const unsigned __int128 rest = product - ((unsigned __int128)digits << shift);
+	const unsigned __int128 half = (unsigned __int128)1 << (shift - 1);
+	digits += rest > half || (rest == half && digits & 1);
+	at = row_digits(at, digits / power);
+	*at++ = '.';
+	uint64_t fraction = digits % power;
+	do {
+		power /= 10;
+		if (power == 0)
+			power = 1;
+		*at++ = (char)('0' + fraction / power);
+		fraction %= power;
+	} while (fraction);
+	return at;
+}
+
 void pcap_row_real(struct pcap_row *row, const char *key, double value)
 {
-	char text[REAL_TEXT];
 	if (!row->text || !isfinite(value)) {
 		pcap_row_value(row, key, json_number_or_null(value));
-		return;
-	}
-	int n = 3;
-	memcpy(text, "0.0", 4);
-	if (value != 0 || signbit(value))
-		n = snprintf(text, sizeof(text), "%.*g", REAL_DIGITS, value);
-	if (strcspn(text, "e") != (size_t)n) {
+	} else if (value == 0 && !signbit(value)) {
+		row_say(row, key, pcap_row_key_n(key), "0.0", 3);
+	} else if (value >= 1 && value <= REAL_PLAIN_MAX) {
+		char *at = row_key(row, key, pcap_row_key_n(key), REAL_TEXT);
+		row_end(row, row_real(at, value));
+	} else {
 		pcap_row_value(row, key, json_real(value));
-		return;
 	}
-	row_say(row, key, text, (size_t)n);
-	if (!strchr(text, '.'))
-		str_addn(row->text, ".0", 2);
 }
 
 /* ---- parts ----------------------------------------------------------------------- */
@@ -167,7 +217,7 @@ static void row_open(struct pcap_row *row, const char *key, const char brackets[
 {
 	assert(row->depth + 1 < PCAP_ROW_DEPTH);
 	if (row->text) {
-		row_say(row, key, brackets, 1);
+		row_say(row, key, pcap_row_key_n(key), brackets, 1);
 		row->more = false;
 	} else {
 		json_t *part = brackets[0] == '{' ? json_object() : json_array();

@@ -29,9 +29,25 @@ void pcap_row_begin(struct pcap_row *row, struct str *text, bool compact);
 /* pcap_row_end - the object, which the caller owns; NULL for text. */
 json_t *pcap_row_end(struct pcap_row *row);
 
+/* The length of a key is known where the key is written. */
+static inline size_t pcap_row_key_n(const char *key)
+{
+	if (!key)
+		return 0;
+	return __builtin_strlen(key);
+}
+
 /* @key NULL: an item of a list. */
-void pcap_row_count(struct pcap_row *row, const char *key, uint64_t value);
-void pcap_row_null(struct pcap_row *row, const char *key);
+void pcap_row_count_n(struct pcap_row *row, const char *key, size_t key_n, uint64_t value);
+static inline void pcap_row_count(struct pcap_row *row, const char *key, uint64_t value)
+{
+	pcap_row_count_n(row, key, pcap_row_key_n(key), value);
+}
+void pcap_row_null_n(struct pcap_row *row, const char *key, size_t key_n);
+static inline void pcap_row_null(struct pcap_row *row, const char *key)
+{
+	pcap_row_null_n(row, key, pcap_row_key_n(key));
+}
 void pcap_row_real(struct pcap_row *row, const char *key, double value); /* NAN: null */
 void pcap_row_time(struct pcap_row *row, const char *key, int64_t t_ns);
 /* pcap_row_word - a text of our own: nothing in it needs an escape. NULL: null. */

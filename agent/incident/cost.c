@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/document/json_value.h"
+#include "analyzers/measure/onset_levels.h"
 #include "analyzers/measure/rhythm.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -94,6 +95,12 @@ double weight_sum(const struct weight *weight)
 #define REACH_MIN 4 /* blocks around the first raised window that may hold the change point */
 #define FALL_MIN 0.01 /* of throughput: less cannot be told from noise, whatever the error is */
 #define ERRORS 2.0 /* standard errors */
+/* A job's own level moves by this much within the hour. A larger change since the onset is the
+ * incident's; between once and twice of it ever more of it is. */
+#define DRIFT_MOST 0.02
+#define ONSET_SPAN_NS (10 * 60 * NS_PER_S) /* on a side; the drift bends over longer ones */
+/* A fall by more than this leaves too little to tell a drift by. */
+#define ONSET_FALL_MOST 0.5
 
 struct cost cost_new(void)
 {
@@ -121,6 +128,7 @@ static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 		.base = NAN,
 		.now = NAN,
 		.loss_ratio = NAN,
+		.onset_ratio = NAN,
 		.error_ratio = NAN};
 	return j;
 }
@@ -215,6 +223,37 @@ static struct sides cost_sides_of(
 	return s;
 }
 
+/* How far throughput fell right at the onset. Its block and the one before may hold both levels. */
+static double cost_onset_ratio(const struct cost_job *job, const struct job_rate *rate)
+{
+	const struct job_rate *fine = rate;
+	if (rate->fine)
+		fine = rate->fine;
+	const struct onset_span span = {.from_ns = job->onset_ns - ONSET_SPAN_NS,
+		.before_ns = job->onset_ns - rate->block_ns,
+		.onset_ns = job->onset_ns,
+		.after_ns = job->onset_ns + rate->block_ns,
+		.to_ns = job->onset_ns + ONSET_SPAN_NS};
+	double before, after;
+	if (!job->at_onset || !onset_levels(fine, &span, &before, &after))
+		return NAN;
+	const double fall = 1 - after / before;
+	if (fall > FALL_MIN && fall < ONSET_FALL_MOST)
+		return fall;
+	return NAN;
+}
+
+/* What the job would move at the time that it moves @rate: what it did before the onset, and since
+ * then its own drift. */
+static double cost_base_beside(const struct cost_job *job, double rate)
+{
+	if (isnan(job->onset_ratio))
+		return job->base;
+	const double drift = rate / (1 - job->onset_ratio) / job->base - 1;
+	const double most = fmax(0, fmin(fabs(drift), 2 * DRIFT_MOST - fabs(drift)));
+	return job->base * (1 + copysign(most, drift));
+}
+
 /* Throughput before the onset, and where the onset is. */
 static void cost_measure_before(struct cost_job *job, const struct job_rate *rate,
 	const struct sides *sides, int64_t first_ns)
@@ -232,6 +271,7 @@ static void cost_measure_before(struct cost_job *job, const struct job_rate *rat
 	job->onset_ns = first_ns;
 	if (sides->onset < sides->n)
 		job->onset_ns = rate->from_ns + (int64_t)sides->at[sides->onset] * rate->block_ns;
+	job->onset_ratio = cost_onset_ratio(job, rate);
 }
 
 /* Throughput since the onset. All blocks count, idle ones too: a job that stands still may be
@@ -248,6 +288,8 @@ static void cost_measure_since(struct cost_job *job, const struct job_rate *rate
 	job->now = after.mean;
 	job->loss_ratio = fmin(fmax(1 - after.mean / job->base, 0), 1);
 	job->fell = job->loss_ratio > FALL_MIN && job->loss_ratio > hypot(error, job->error_ratio);
+	if (job->fell)
+		job->loss_ratio = 1 - job->now / cost_base_beside(job, job->now);
 }
 
 bool cost_due(const struct cost *cost, const struct job_rate *rate)
@@ -354,7 +396,8 @@ struct cost_sum cost_sum(
 		const double job_gpus = gpus_of(fabric, j->job);
 		if (!j->fell || !(job_gpus > 0) || !(price > 0))
 			continue;
-		const double lost_s = fmax(0, j->time_s - j->octets / j->base);
+		const double base = cost_base_beside(j, j->octets / j->time_s);
+		const double lost_s = fmax(0, j->time_s - j->octets / base);
 		const double lost_s_per_hour = 3600 * j->loss_ratio * j->share_ratio;
 		r.usd_per_hour = cost_sum_known(
 			r.usd_per_hour, cost_priced(job_gpus, price, lost_s_per_hour));
@@ -384,7 +427,7 @@ static struct cost_loss cost_loss_of(
 		.by_uplinks = job->by_uplinks,
 		.fell = job->fell,
 		.since_ns = job->onset_ns,
-		.before = job->base,
+		.before = cost_base_beside(job, job->now),
 		.now = job->now,
 		.loss_ratio = job->loss_ratio,
 		.error_ratio = job->error_ratio,
@@ -421,6 +464,7 @@ static const struct cost_number {
 	{"base", offsetof(struct cost_job, base)},
 	{"now", offsetof(struct cost_job, now)},
 	{"loss_ratio", offsetof(struct cost_job, loss_ratio)},
+	{"onset_ratio", offsetof(struct cost_job, onset_ratio)},
 	{"error_ratio", offsetof(struct cost_job, error_ratio)},
 	{"share_ratio", offsetof(struct cost_job, share_ratio)},
 	{"time_s", offsetof(struct cost_job, time_s)},

@@ -7,6 +7,8 @@
  *               (analyzers/measure/rhythm.h says why that is wall time)
  *      onset    the first raised window, or the change point of throughput next to it
  *      base     measured anew while half of the known past still lies before the onset, then kept
+ *      drift    what is left when the fall right at the onset (analyzers/measure/onset_levels.h) is
+ *               taken away, where that is little: compute of the job itself, which base follows
  *      lasted   all windows up to the newest raised one; later windows count only when another
  *               one is raised
  *      shared   where several incidents slow the same job at the same time, each has a part of the
@@ -40,6 +42,7 @@ struct cost_job { /* of one incident */
 	int64_t onset_ns;
 	double base, now; /* octets per second; NAN unknown */
 	double loss_ratio; /* of wall time, all of the job's; NAN unknown */
+	double onset_ratio; /* what throughput fell by right at the onset; NAN unknown */
 	double error_ratio; /* two standard errors of it */
 	double share_ratio; /* of that loss, this incident's */
 	bool fell; /* throughput is lower since the onset, beyond its error */

@@ -386,18 +386,37 @@ static bool others_mark(const struct congestion *congestion, const struct marks 
 	return marked > 0 && marked >= few * packets;
 }
 
-/* Does the host that takes most from the switch take it in a burst? */
+/* Does @port hold back more than @than? By marks; where neither has any, ports to hosts come first,
+ * then rates decide. */
+static bool switch_is_fuller(const struct congestion *congestion, const struct port_seen *port,
+	const struct port_seen *than)
+{
+	const struct port_prio *own = observed_prio(port, congestion->priority),
+			       *other = observed_prio(than, congestion->priority);
+	double marked = 0, below = 0;
+	if (own && own->marked.value > 0)
+		marked = own->marked.value;
+	if (other && other->marked.value > 0)
+		below = other->marked.value;
+	if (marked != below)
+		return marked > below;
+	if (!port->port->host != !than->port->host)
+		return port->port->host != NULL;
+	return port->out.rate_bps > than->out.rate_bps;
+}
+
+/* Is the queue that holds back most sent through in a burst? */
 static bool switch_bursts(const struct congestion *congestion, const struct device_seen *device)
 {
-	const struct port_seen *most = NULL;
+	const struct port_seen *fullest = NULL;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
-		if (!p->port->host || !p->out_known)
+		if (!p->out_known)
 			continue;
-		if (!most || p->out.rate_bps > most->out.rate_bps)
-			most = p;
+		if (!fullest || switch_is_fuller(congestion, p, fullest))
+			fullest = p;
 	}
-	return most && burst_seen(congestion->in, most);
+	return fullest && burst_seen(congestion->in, fullest);
 }
 
 void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
@@ -438,9 +457,8 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 		sign_set(s, SHALLOW, !q.deep);
 	episodes_of(congestion, ret);
 	ret->is = signature_match(SUSPECT_SWITCH, s);
-	/* so many senders at once make short pauses, too; settings would prove it */
-	if (ret->is && ret->is->cause == CAUSE_XON_CLOSE && !(s->yes & XON_SET) &&
-		switch_bursts(congestion, device))
+	/* so many senders at once make short pauses, whatever the settings */
+	if (ret->is && ret->is->cause == CAUSE_XON_CLOSE && switch_bursts(congestion, device))
 		ret->is = NULL;
 }
 

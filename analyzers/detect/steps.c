@@ -454,6 +454,7 @@ static int steps_run(const struct analyzer_in *in, struct finding_list *out)
 	struct job_rate *jobs = arena_array(in->arena, struct job_rate, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		jobs[i] = steps_coarser(&t[i].rate, (size_t)(window_ns / block_ns), in->arena);
+		jobs[i].fine = &t[i].rate;
 		steps_judge(in, &t[i], &jobs[i], out);
 	}
 	out->jobs = jobs;

@@ -961,7 +961,17 @@ static double burst_rate(const struct series *series, int64_t from_ns, int64_t t
 	return rate;
 }
 
-/* What most other hosts are sent in (from, to], against their mean over the past; NAN unknown. */
+/* What a port sent in (from, to], against its mean over the past; NAN unknown. */
+static double burst_part(
+	const struct analyzer_in *in, const struct series *series, int64_t from_ns, int64_t to_ns)
+{
+	const double mean = burst_rate(series, in->past->from_ns, in->past->to_ns);
+	if (!(mean > 0))
+		return NAN;
+	return burst_rate(series, from_ns, to_ns) / mean;
+}
+
+/* ... and what most other hosts are sent. */
 static double burst_beside(
 	const struct analyzer_in *in, const struct port_seen *port, int64_t from_ns, int64_t to_ns)
 {
@@ -972,10 +982,8 @@ static double burst_beside(
 		const struct port_seen *other = &o->ports[i];
 		if (!other->port->host || other == port)
 			continue;
-		const struct series *s = burst_series(in, other);
-		const double mean = burst_rate(s, in->past->from_ns, in->past->to_ns);
-		const double part = burst_rate(s, from_ns, to_ns) / mean;
-		if (mean > 0 && !isnan(part))
+		const double part = burst_part(in, burst_series(in, other), from_ns, to_ns);
+		if (!isnan(part))
 			parts[n++] = part;
 	}
 	if (!n)
@@ -1082,6 +1090,79 @@ static bool burst_ended(const struct analyzer_in *in, const struct burst_polls *
 	return false;
 }
 
+/* What a port gets from a poll to the next beside what all others do: a job that waits for storage
+ * holds the exchange up, and only its storage gets something. */
+enum beside {
+	BESIDE_OTHER, /* nothing of these, or not known */
+	BESIDE_WITH, /* it gets what the exchange brings, and that goes on */
+	BESIDE_MORE, /* more than the exchange brings, and that is held up */
+	BESIDE_ALONE, /* ... and that stands still */
+};
+
+static enum beside burst_kind(const struct analyzer_in *in, const struct port_seen *port,
+	const struct burst_polls *polls, size_t at)
+{
+	const int64_t from_ns = polls->v[at].from_ns, to_ns = polls->v[at].to_ns;
+	const double own = burst_part(in, burst_series(in, port), from_ns, to_ns),
+		     part = burst_beside(in, port, from_ns, to_ns);
+	if (own >= RHYTHM_IDLE && part < RHYTHM_IDLE)
+		return BESIDE_ALONE;
+	if (own >= part + RHYTHM_IDLE && part <= 1 - RHYTHM_IDLE)
+		return BESIDE_MORE;
+	if (own < part + RHYTHM_IDLE && part > 1 - RHYTHM_IDLE)
+		return BESIDE_WITH;
+	return BESIDE_OTHER;
+}
+
+/*
+ * Is there a stretch in the window, a minute long at most, in which the exchange is held up and
+ * this port is not? Storage that is slow takes less than the exchange usually brings. Where it
+ * still lasts the exchange has to stand still: an incast slows it down.
+ */
+static bool burst_instead(
+	const struct analyzer_in *in, const struct port_seen *port, const struct burst_polls *polls)
+{
+	size_t end = polls->n;
+	bool ended = false;
+	enum beside kind = BESIDE_OTHER;
+	for (; end > 0 && polls->v[end - 1].to_ns > in->window->from_ns; end--) {
+		kind = burst_kind(in, port, polls, end - 1);
+		if (kind >= BESIDE_MORE)
+			break;
+		ended |= kind == BESIDE_WITH;
+	}
+	if (kind < BESIDE_MORE)
+		return false;
+	bool alone = false;
+	int64_t lasts_ns = 0;
+	for (size_t k = end; k > 0 && lasts_ns < STILL_MAX_NS; k--) {
+		kind = burst_kind(in, port, polls, k - 1);
+		if (kind < BESIDE_MORE)
+			break;
+		alone |= kind == BESIDE_ALONE;
+		lasts_ns = polls->v[end - 1].to_ns - polls->v[k - 1].from_ns;
+	}
+	return (ended || alone) && lasts_ns < STILL_MAX_NS;
+}
+
+/* Is there one above what is usual that has ended, or will? */
+static bool burst_above(
+	const struct analyzer_in *in, const struct port_seen *port, const struct burst_polls *polls)
+{
+	const size_t lasting = burst_lasting(polls);
+	if (!lasting)
+		return burst_ended(in, polls);
+	const size_t first = polls->n - lasting;
+	const int64_t lasts_ns = polls->v[polls->n - 1].to_ns - polls->v[first].from_ns;
+	if (lasting < LASTING_POLLS ||
+		(double)lasts_ns <= LONGER * (double)burst_longest_ns(polls, first))
+		return true;
+	/* its first and last poll may hold what came before and after it */
+	return lasts_ns < STILL_MAX_NS &&
+		burst_beside(in, port, polls->v[first].to_ns, polls->v[polls->n - 1].from_ns) <
+		RHYTHM_IDLE;
+}
+
 bool burst_seen(const struct analyzer_in *in, const struct port_seen *port)
 {
 	const struct series *s = NULL;
@@ -1092,15 +1173,5 @@ bool burst_seen(const struct analyzer_in *in, const struct port_seen *port)
 	const struct burst_polls b = burst_polls_of(in, s);
 	if (b.known < POLLS_MIN || (double)b.moved < MOVES * (double)b.known || !(b.usual > 0))
 		return false;
-	const size_t lasting = burst_lasting(&b);
-	if (!lasting)
-		return burst_ended(in, &b);
-	const size_t first = b.n - lasting;
-	const int64_t lasts_ns = b.v[b.n - 1].to_ns - b.v[first].from_ns;
-	if (lasting < LASTING_POLLS ||
-		(double)lasts_ns <= LONGER * (double)burst_longest_ns(&b, first))
-		return true;
-	/* its first and last poll may hold what came before and after it */
-	return lasts_ns < STILL_MAX_NS &&
-		burst_beside(in, port, b.v[first].to_ns, b.v[b.n - 1].from_ns) < RHYTHM_IDLE;
+	return burst_above(in, port, &b) || burst_instead(in, port, &b);
 }

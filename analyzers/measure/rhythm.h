@@ -172,7 +172,8 @@ int64_t step_watch_ns(const struct analyzer_in *in, int64_t step_ns);
 
 /* burst_seen - is what @port sent in the window a burst against its own past? One that has ended,
  * is not longer than those before it or than one poll, or in which nobody else is sent anything,
- * for a minute at most. False where in->past does not tell. */
+ * for a minute at most; or one that is no more than usual, while the exchange was held up for a
+ * minute at most. False where in->past does not tell. */
 bool burst_seen(const struct analyzer_in *in, const struct port_seen *port);
 
 #endif

@@ -116,6 +116,8 @@ struct job_rate {
 	/* no port of a host is counted, so leaf uplinks stand for them: a fall of these is a
 	 * fall of the job, but no fall proves little */
 	bool by_uplinks;
+	/* the same in shorter blocks; NULL: these are as short as blocks can be */
+	const struct job_rate *fine;
 };
 
 /* finding_is_aligned - does its window end at a multiple of its length? Of overlapping windows one

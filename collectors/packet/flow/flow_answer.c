@@ -1,5 +1,7 @@
 /* flow_answer - what a flow table says: totals, rows, and the samples of history. */
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -26,12 +28,19 @@ struct flow_loads_of {
  * source port), all queue pairs together, which is what a switch hashes. Derived when it is asked
  * for, from the directions and their source ports; nothing is kept per packet.
  *
- * flow_loads - sums by 5-tuple in a table of 4 MiB at most, in several walks when there are more
- * 5-tuples than it holds. 64 bits of the keyed hash stand for the 5-tuple: among a million of them
- * two are taken for one with a probability of 3e-8.
+ * flow_loads - sums by 5-tuple in a table that fits into the cache, part by part when there are
+ * more 5-tuples than it holds. 64 bits of the keyed hash stand for the 5-tuple: among a million of
+ * them two are taken for one with a probability of 3e-8. Directions with several ports are looked
+ * at for each part: with some of them the table is larger (4 MiB) and the parts are few.
  */
 
-enum { LOADS_SLOTS_MIN = 1 << 10, LOADS_SLOTS_MAX = 1 << 18 };
+enum { LOADS_SLOTS_MIN = 1 << 10, LOADS_SLOTS_MAX = 1 << 14, LOADS_SLOTS_PORTS = 1 << 18 };
+
+enum {
+	LOAD_PORTS = 254, /* several ports, of different parts */
+	LOAD_NONE = 255, /* does not count */
+	LOAD_FETCH = 8, /* so many directions ahead memory is asked for */
+};
 
 struct load_slot {
 	uint64_t hash; /* 0: free */
@@ -47,6 +56,9 @@ struct load_walk {
 	struct load_slot *slots;
 	uint32_t mask;
 	uint32_t part, parts; /* this walk takes the hashes of one part */
+	uint8_t *part_of; /* by direction: its part, or LOAD_PORTS, LOAD_NONE */
+	uint32_t *ids; /* those that count, part by part: up to .end[part] */
+	uint32_t end[LOAD_NONE];
 	bool payload;
 };
 
@@ -59,14 +71,21 @@ static uint32_t flow_ports_used(const struct flow_table *table, const struct flo
 	return ports->n + flow_ports_beyond(ports);
 }
 
-static void load_add(struct load_walk *walk, const struct flow_qp *qp, uint16_t port, uint64_t load)
+static uint64_t load_hash(const struct load_walk *walk, const struct flow_qp *qp, uint16_t port)
 {
-	if (load == 0)
-		return;
-	const uint64_t hash = siphash13_two(&walk->table->key, (uint64_t)qp->src << 32 | qp->dst,
-				      (uint64_t)port << 32) |
+	return siphash13_two(
+		       &walk->table->key, (uint64_t)qp->src << 32 | qp->dst, (uint64_t)port << 32) |
 		1;
-	if ((hash >> 40) % walk->parts != walk->part)
+}
+
+static uint32_t load_part(const struct load_walk *walk, uint64_t hash)
+{
+	return (uint32_t)((hash >> 40) % walk->parts);
+}
+
+static void load_add(struct load_walk *walk, uint64_t hash, uint64_t load)
+{
+	if (load == 0 || load_part(walk, hash) != walk->part)
 		return;
 	uint32_t i = (uint32_t)(hash >> 1) & walk->mask;
 	while (walk->slots[i].hash && walk->slots[i].hash != hash)
@@ -95,7 +114,7 @@ static void load_qp(struct load_walk *walk, const struct flow_qp *qp)
 		uint64_t load = qp->octets;
 		if (walk->payload)
 			load = flow_store_stream(walk->table, qp->stream)->payload_bytes;
-		load_add(walk, qp, (uint16_t)qp->port, load);
+		load_add(walk, load_hash(walk, qp, (uint16_t)qp->port), load);
 		return;
 	}
 	const struct flow_ports *ports = flow_store_rare(walk->table, qp->rare)->ports;
@@ -103,7 +122,7 @@ static void load_qp(struct load_walk *walk, const struct flow_qp *qp)
 		uint64_t load = ports->v[i].octets;
 		if (walk->payload)
 			load = ports->v[i].payload_bytes;
-		load_add(walk, qp, ports->v[i].port, load);
+		load_add(walk, load_hash(walk, qp, ports->v[i].port), load);
 	}
 	load_beyond(walk, ports);
 }
@@ -124,19 +143,59 @@ static bool load_counts(
 	return (order < 0) == (of->side == FLOW_SIDE_LOW);
 }
 
-static void load_walk_part(struct load_walk *walk, const struct flow_loads_of *of)
+/* load_parts - which direction is of which part. */
+static void load_parts(struct load_walk *walk, const struct flow_loads_of *of)
 {
 	for (uint32_t i = 0; i < walk->table->qps.end; i++) {
 		const struct flow_qp *qp = flow_store_qp(walk->table, i);
+		walk->part_of[i] = LOAD_NONE;
 		if (!load_counts(walk->table, of, qp))
 			continue;
-		load_qp(walk, qp);
-		if (walk->part != 0 || qp->stream == FLOW_NONE)
+		walk->part_of[i] = LOAD_PORTS;
+		if (!qp->many_ports)
+			walk->part_of[i] =
+				(uint8_t)load_part(walk, load_hash(walk, qp, (uint16_t)qp->port));
+		if (qp->stream == FLOW_NONE)
 			continue;
 		const uint32_t packets = flow_store_stream(walk->table, qp->stream)->data_packets;
 		walk->sums->packets += packets;
 		walk->sums->qps += packets > 0;
 	}
+}
+
+/* load_order - .ids, part by part. */
+static void load_order(struct load_walk *walk)
+{
+	uint32_t at[LOAD_NONE + 1] = {0}, sum = 0;
+	for (uint32_t i = 0; i < walk->table->qps.end; i++)
+		at[walk->part_of[i]]++;
+	for (uint32_t part = 0; part < LOAD_NONE; part++) {
+		const uint32_t n = at[part];
+		at[part] = sum;
+		sum += n;
+		walk->end[part] = sum;
+	}
+	for (uint32_t i = 0; i < walk->table->qps.end; i++)
+		if (walk->part_of[i] != LOAD_NONE)
+			walk->ids[at[walk->part_of[i]]++] = i;
+}
+
+static void load_walk_ids(struct load_walk *walk, uint32_t part)
+{
+	uint32_t i = 0;
+	if (part)
+		i = walk->end[part - 1];
+	for (; i < walk->end[part]; i++) {
+		if (i + LOAD_FETCH < walk->end[part])
+			__builtin_prefetch(flow_store_qp(walk->table, walk->ids[i + LOAD_FETCH]));
+		load_qp(walk, flow_store_qp(walk->table, walk->ids[i]));
+	}
+}
+
+static void load_walk_part(struct load_walk *walk)
+{
+	load_walk_ids(walk, walk->part);
+	load_walk_ids(walk, LOAD_PORTS);
 	for (uint32_t i = 0; i <= walk->mask; i++) {
 		const uint64_t load = walk->slots[i].load;
 		walk->sums->n += load > 0;
@@ -149,7 +208,7 @@ static void load_walk_part(struct load_walk *walk, const struct flow_loads_of *o
 static void flow_loads_sum(
 	const struct flow_table *table, const struct flow_loads_of *of, struct flow_loads *ret)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, ports = 0;
 	*ret = (struct flow_loads){0};
 	for (uint32_t i = 0; i < table->qps.end; i++) {
 		const struct flow_qp *qp = flow_store_qp(table, i);
@@ -157,22 +216,30 @@ static void flow_loads_sum(
 			continue;
 		n++;
 		if (qp->many_ports)
-			n += flow_store_rare(table, qp->rare)->ports->n;
+			ports += flow_store_rare(table, qp->rare)->ports->n;
 	}
 	if (n == 0)
 		return;
+	const uint32_t most = ports ? LOADS_SLOTS_PORTS : LOADS_SLOTS_MAX;
 	uint32_t slots = LOADS_SLOTS_MIN;
-	while (slots < n * 2 && slots < LOADS_SLOTS_MAX)
+	while (slots < (n + ports) * 2 && slots < most)
 		slots *= 2;
 	struct load_walk walk = {.table = table,
 		.sums = ret,
 		.mask = slots - 1,
-		.parts = (uint32_t)(n * 2 / slots) + 1,
+		.parts = (uint32_t)((n + ports) * 2 / slots) + 1,
 		.payload = of->payload};
 	rw_cleanup(freep) struct load_slot *memory = rw_calloc(slots, sizeof(*memory));
+	rw_cleanup(freep) uint8_t *part_of = rw_calloc(table->qps.end, 1);
+	assert(walk.parts < LOAD_PORTS); /* ports beside the directions: FLOW_PORTS_BYTES_MAX */
 	walk.slots = memory;
+	walk.part_of = part_of;
+	rw_cleanup(freep) uint32_t *ids = rw_calloc(n, sizeof(*ids));
+	walk.ids = ids;
+	load_parts(&walk, of);
+	load_order(&walk);
 	for (; walk.part < walk.parts; walk.part++)
-		load_walk_part(&walk, of);
+		load_walk_part(&walk);
 	ret->sum += (double)walk.sum;
 	ret->sum_sq += (double)walk.sum_sq;
 }
@@ -324,7 +391,7 @@ struct chosen {
 struct chooser {
 	const struct flow_table *table;
 	struct chosen *v;
-	size_t n, cap, most; /* most SIZE_MAX: all */
+	size_t n, cap, most;
 };
 
 static int chosen_by_key(
@@ -408,25 +475,179 @@ static void chooser_sort(struct chooser *chooser)
 			(void *)(uintptr_t)chooser->table);
 }
 
+/*
+ * Where all rows are wanted, they are sorted by numbers, the least important one first: each sort
+ * keeps the order of the one before among equals. To compare rows means to wait for the memory of
+ * both directions and of their hosts, at every step.
+ */
+
+struct ordered {
+	uint64_t key;
+	uint32_t id;
+};
+
+struct ordering {
+	const struct flow_table *table;
+	struct ordered *v, *spare; /* owned */
+	size_t n;
+};
+
+enum { HOST_RANK_BITS = 20, QP_BITS = 24 };
+
+static void ordering_sort(struct ordering *all)
+{
+	uint64_t any = 0, each = UINT64_MAX;
+	for (size_t i = 0; i < all->n; i++) {
+		any |= all->v[i].key;
+		each &= all->v[i].key;
+	}
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		size_t at[256] = {0}, sum = 0;
+		if (((any & ~each) >> shift & 255) == 0)
+			continue; /* equal in all of them */
+		for (size_t i = 0; i < all->n; i++)
+			at[all->v[i].key >> shift & 255]++;
+		for (size_t digit = 0; digit < 256; digit++) {
+			const size_t n = at[digit];
+			at[digit] = sum;
+			sum += n;
+		}
+		for (size_t i = 0; i < all->n; i++)
+			all->spare[at[all->v[i].key >> shift & 255]++] = all->v[i];
+		struct ordered *sorted = all->spare;
+		all->spare = all->v;
+		all->v = sorted;
+	}
+}
+
+static int host_by_address(const void *left, const void *right, void *arg)
+{
+	const struct flow_table *table = arg;
+	const struct flow_host *a = flow_store_host(table, *(const uint32_t *)left);
+	const struct flow_host *b = flow_store_host(table, *(const uint32_t *)right);
+	if (a->family != b->family)
+		return (int)a->family - (int)b->family;
+	return memcmp(a->address, b->address, sizeof(a->address));
+}
+
+/* host_ranks - by id, the place of each host in the order of addresses. The caller frees it. */
+static uint32_t *host_ranks(const struct flow_table *table)
+{
+	const uint32_t n = table->hosts.end;
+	uint32_t *ranks = rw_calloc(n + 1, sizeof(*ranks));
+	rw_cleanup(freep) uint32_t *ids = rw_calloc(n + 1, sizeof(*ids));
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = i;
+	qsort_r(ids, n, sizeof(*ids), host_by_address, (void *)(uintptr_t)table);
+	for (uint32_t i = 0; i < n; i++)
+		ranks[ids[i]] = i;
+	return ranks;
+}
+
+static void order_by_key(struct ordering *all)
+{
+	assert(all->table->hosts.end <= 1u << HOST_RANK_BITS);
+	rw_cleanup(freep) uint32_t *ranks = host_ranks(all->table);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct flow_qp *qp = flow_store_qp(all->table, all->v[i].id);
+		all->v[i].key = (uint64_t)ranks[qp->src] << (HOST_RANK_BITS + QP_BITS) |
+			(uint64_t)ranks[qp->dst] << QP_BITS | qp->dst_qp;
+	}
+	ordering_sort(all);
+}
+
+static void order_by_octets(struct ordering *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		all->v[i].key = ~flow_store_qp(all->table, all->v[i].id)->octets;
+	ordering_sort(all);
+}
+
+/* The bits of a double, none of them negative, are in the order of the numbers. */
+static void order_by_weight(struct ordering *all, const struct flow_choice *choice)
+{
+	struct flow row;
+	for (size_t i = 0; i < all->n; i++) {
+		flow_table_row(all->table, all->v[i].id, &row);
+		const double weight = choice->weight(choice->arg, &row);
+		uint64_t bits;
+		memcpy(&bits, &weight, sizeof(bits));
+		all->v[i].key = ~bits;
+	}
+	ordering_sort(all);
+}
+
+static bool choice_has(
+	const struct flow_table *table, const struct flow_choice *choice, uint32_t id)
+{
+	const struct flow_qp *qp = flow_store_qp(table, id);
+	struct flow row;
+	if (!flow_qp_live(qp) || qp->packets == 0)
+		return false;
+	if (!choice->wanted)
+		return true;
+	flow_table_row(table, id, &row);
+	return choice->wanted(choice->arg, &row);
+}
+
+static size_t choose_all(const struct flow_table *table, const struct flow_choice *choice,
+	uint32_t **ret, size_t *ret_n)
+{
+	struct ordering all = {.table = table};
+	const size_t room = (size_t)flow_pool_live(&table->qps) + 1;
+	all.v = rw_calloc(room, sizeof(*all.v));
+	for (uint32_t i = 0; i < table->qps.end; i++)
+		if (choice_has(table, choice, i))
+			all.v[all.n++].id = i;
+	all.spare = rw_calloc(all.n + 1, sizeof(*all.spare));
+	order_by_key(&all);
+	order_by_octets(&all);
+	if (choice->weight)
+		order_by_weight(&all, choice);
+	free(all.spare);
+	*ret = rw_calloc(all.n + 1, sizeof(**ret));
+	for (size_t i = 0; i < all.n; i++)
+		(*ret)[i] = all.v[i].id;
+	*ret_n = all.n;
+	free(all.v);
+	return all.n;
+}
+
+void flow_table_fetch_row(const struct flow_table *table, uint32_t id)
+{
+	__builtin_prefetch(flow_store_qp(table, id));
+	__builtin_prefetch(flow_store_first_ns(table, id));
+}
+
+void flow_table_fetch_row_more(const struct flow_table *table, uint32_t id)
+{
+	const struct flow_qp *qp = flow_store_qp(table, id);
+	if (qp->rare)
+		__builtin_prefetch(flow_store_rare(table, qp->rare));
+	if (qp->stream == FLOW_NONE)
+		return;
+	const uint8_t *line = (const uint8_t *)flow_store_stream(table, qp->stream);
+	__builtin_prefetch(line);
+	__builtin_prefetch(line + sizeof(struct flow_stream) - 1);
+}
+
 size_t flow_table_choose(const struct flow_table *table, const struct flow_choice *choice,
 	uint32_t **ret, size_t *ret_n)
 {
-	struct chooser chooser = {.table = table, .most = SIZE_MAX};
+	struct chooser chooser = {.table = table, .most = choice->most};
 	size_t wanted = 0;
-	if (choice->most)
-		chooser.most = choice->most;
+	if (choice->most == 0)
+		return choose_all(table, choice, ret, ret_n);
 	for (uint32_t i = 0; i < table->qps.end; i++) {
-		const struct flow_qp *qp = flow_store_qp(table, i);
-		if (!flow_qp_live(qp) || qp->packets == 0)
+		if (!choice_has(table, choice, i))
 			continue;
+		const struct flow_qp *qp = flow_store_qp(table, i);
 		struct chosen candidate = {(double)qp->octets, qp->octets, i, 0};
 		struct flow row;
-		if (choice->weight || choice->wanted)
+		if (choice->weight) {
 			flow_table_row(table, i, &row);
-		if (choice->wanted && !choice->wanted(choice->arg, &row))
-			continue;
-		if (choice->weight)
 			candidate.weight = choice->weight(choice->arg, &row);
+		}
 		wanted++;
 		chooser_take(&chooser, &candidate);
 	}

@@ -244,9 +244,14 @@ struct flow {
  * the one used, or 0 when there were several. */
 void flow_table_row(const struct flow_table *table, uint32_t id, struct flow *ret);
 
+/* flow_table_fetch_row, flow_table_fetch_row_more - ask for the memory that flow_table_row() of @id
+ * will need: the first some rows before the second, and that some rows before it. */
+void flow_table_fetch_row(const struct flow_table *table, uint32_t id);
+void flow_table_fetch_row_more(const struct flow_table *table, uint32_t id);
+
 /* Which directions, in which order. Zeroed: all of them, most octets first. */
 struct flow_choice {
-	/* larger first; equal ones by octets, then by key; NULL: octets */
+	/* >= 0, larger first; equal ones by octets, then by key; NULL: octets */
 	double (*weight)(const void *arg, const struct flow *flow);
 	bool (*wanted)(const void *arg, const struct flow *flow); /* NULL: all */
 	const void *arg; /* of both */

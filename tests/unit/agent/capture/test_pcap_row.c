@@ -71,8 +71,39 @@ static void test_forms(void **state)
 	json_decref(object);
 }
 
+/* Halves go to even, nines carry over, and numbers of every size, against jansson's own writer. */
+static void test_reals(void **state)
+{
+	double reals[2000] = {0.5, 1.5, 2.5, 1234567.00000000049, 99999999999999.95,
+		0.99999999999999999, 9.99999999999999949, 899999999999999.5, 4503599627370.4995,
+		1e14 + 0.5, 8e14 + 0.25, 16777217};
+	uint64_t draw = 88172645463325252ull;
+	for (size_t i = 12; i < sizeof(reals) / sizeof(*reals); i++) {
+		draw ^= draw << 13;
+		draw ^= draw >> 7;
+		draw ^= draw << 17;
+		reals[i] = (double)draw / (double)(1ull << i % 64);
+		if (i % 3 == 0) /* few binary digits: halves of the last decimal one */
+			reals[i] = (double)(draw >> 20) / (double)(1ull << i % 16);
+	}
+	for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++) {
+		struct pcap_row row;
+		struct str text = {0};
+		pcap_row_begin(&row, &text, true);
+		pcap_row_real(&row, "r", reals[i]);
+		pcap_row_end(&row);
+		json_t *object = json_pack("{s:f}", "r", reals[i]);
+		char *expected = json_dumps(object, JSON_REAL_PRECISION(15) | JSON_COMPACT);
+		assert_string_equal(text.s, expected);
+		free(expected);
+		json_decref(object);
+		str_done(&text);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_forms), cmocka_unit_test(test_reals)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,58 @@ static void test_stories(void **state)
 	job.step_ns = 0;
 }
 
+/* What a job moves in the block that ends at @block: a tenth of a per cent of noise, one per cent
+ * of drift within the hour, and what it lost by the onset and later. */
+static double drifting(size_t block, double lost, double lost_later, double drift)
+{
+	const double wave = 1 + drift * sin(2 * M_PI * (double)block * 10 / 3600);
+	double left = 1;
+	if (block >= ONSET + N)
+		left = 1 - lost;
+	if (block >= ONSET + 2 * N)
+		left = 1 - lost_later;
+	return 1e9 * left / wave * (1 + (block % 2 ? 0.001 : -0.001));
+}
+
+/* The job itself becomes slower and faster meanwhile: the incident costs what it took at its onset,
+ * until more is lost than such a drift is. */
+static void test_drift(void **state)
+{
+	static const struct {
+		const char *what;
+		double lost, lost_later, drift;
+	} rows[] = {
+		{"28 of 450 ms", 28 / 450.0, 28 / 450.0, 0.01},
+		{"21.4 %", 0.214286, 0.214286, 0.01},
+		{"no drift", 28 / 450.0, 28 / 450.0, 0},
+		{"it becomes worse", 0.1, 0.3, 0},
+	};
+	job.gpus = 512;
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct cost c = cost_new();
+		for (size_t to = ONSET + N + 1; to <= ONSET + 4 * N; to++) {
+			double v[N];
+			for (size_t k = 0; k < N; k++)
+				v[k] = drifting(to - N + k, rows[row].lost, rows[row].lost_later,
+					rows[row].drift);
+			const struct job_rate r = {.job = "train",
+				.from_ns = (int64_t)(to - N) * BLOCK,
+				.block_ns = BLOCK,
+				.rate = v,
+				.n = N};
+			const struct finding f = over(to, NAN);
+			cost_over(&c, &f);
+			struct cost_job *j = cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK);
+			cost_count(j, &r, 1, false);
+			c.to_ns = (int64_t)to * BLOCK;
+		}
+		const struct cost_sum s = cost_sum(&c, &fabric, job.gpus, true);
+		const double want = 512 * 30 * rows[row].lost_later;
+		near(rows[row].what, s.usd_per_hour, want, 0.01 * want);
+		cost_done(&c);
+	}
+}
+
 /* A symptom explains nothing, whatever it costs; nor does one that shares what is lost explain all
  * of it. */
 static void test_explained(void **state)
@@ -317,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stories),
+		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_explained),
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_share_and_late),

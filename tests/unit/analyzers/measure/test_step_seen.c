@@ -139,6 +139,18 @@ static double story_slow_checkpoint(int port, int t_s) /* the first one, of 40 s
 	return port == 1 ? 3 * RATE : 0;
 }
 
+static double story_slow_storage(int port, int t_s) /* takes less than the exchange brings */
+{
+	if (t_s % 120 < 40 || t_s % 120 >= 70)
+		return RATE;
+	return port == 1 ? 0.6 * RATE : 0;
+}
+
+static double story_silence(int port, int t_s) /* nothing for all others, for two minutes */
+{
+	return port == 1 || t_s <= END_S - 120 ? RATE : 0;
+}
+
 static double story_incast(int port, int t_s) /* begun 35 s ago; the exchange goes on */
 {
 	if (t_s <= END_S - 35)
@@ -185,6 +197,11 @@ static void test_bursts(void **state)
 		{"... long over: what is there now is none", story_checkpoint, 10, 470, false},
 		{"a first one of 30 s so far: nobody else is sent anything", story_slow_checkpoint,
 			1, END_S, true},
+		{"storage that is slow, at 1 s", story_slow_storage, 1, 415, true},
+		{"... at 10 s", story_slow_storage, 10, 420, true},
+		{"... just over", story_slow_storage, 10, 440, true},
+		{"... long over", story_slow_storage, 10, 470, false},
+		{"one that goes on while others have nothing", story_silence, 10, END_S, false},
 		{"an incast, at 1 s", story_incast, 1, END_S, false},
 		{"... at 10 s", story_incast, 10, END_S, false},
 		{"... 12 s old, of steps that are about as long as a poll", story_incast_in_steps,
