@@ -204,6 +204,15 @@ bool fabric_threshold_fits(
 	return port->alias[0] && str_glob(threshold->ports, port->alias);
 }
 
+const struct fabric_threshold *fabric_threshold_of(
+	const struct fabric *fabric, const struct fabric_port *port, int priority)
+{
+	for (size_t i = 0; i < fabric->n_thresholds; i++)
+		if (fabric_threshold_fits(&fabric->thresholds[i], port, priority))
+			return &fabric->thresholds[i];
+	return NULL;
+}
+
 void fabric_sort(struct fabric *fabric)
 {
 	if (fabric->n_devices)

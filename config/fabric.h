@@ -162,6 +162,9 @@ const struct fabric_group *fabric_group(const struct fabric_device *device, cons
 /* fabric_threshold_fits - is @threshold declared for this priority of @port? */
 bool fabric_threshold_fits(
 	const struct fabric_threshold *threshold, const struct fabric_port *port, int priority);
+/* fabric_threshold_of - the first that is; NULL: none is declared. */
+const struct fabric_threshold *fabric_threshold_of(
+	const struct fabric *fabric, const struct fabric_port *port, int priority);
 /* fabric_job_has - does @job run on @host? */
 bool fabric_job_has(const struct fabric_job *job, const char *host);
 /* fabric_job_of - the first job that runs on @host, NULL = none. */

@@ -21,10 +21,7 @@
 #include "agent/import/import_sonic.h"
 #include "config/profile/config_profiles.h"
 #include "config/config.h"
-#include "config/profile/profile.h"
 #include "config/yaml.h"
-
-#define IMPORT_FILE_MAX (64u << 20)
 
 extern const struct command command_config;
 
@@ -149,22 +146,6 @@ static void print_ok(const char *path, const struct config *config, size_t n_war
 	putchar('\n');
 }
 
-static void print_warning(const struct err *e)
-{
-	struct err w = *e;
-	err_at(&w, e->code, e->file, e->line, e->col, "warning: %s", e->text);
-	err_print(stderr, &w);
-}
-
-static void print_mistakes(const char *path, const struct err_list *errors)
-{
-	for (size_t i = 0; i < errors->n; i++)
-		err_print(stderr, &errors->v[i]);
-	if (errors->more)
-		fprintf(stderr, "%s: and %zu more mistakes; these are the first %zu\n", path,
-			errors->more, errors->n);
-}
-
 /* --case: the file is that of a recorded case, which may lack what an agent needs. */
 static enum config_mode cmd_config_mode(const struct command_args *args)
 {
@@ -198,9 +179,8 @@ static int run_check(struct command_args *args)
 	if (args->g->format_given && args->g->format == FORMAT_JSON) {
 		cmd_config_print_json(path, c, &errors, &warnings);
 	} else {
-		print_mistakes(path, &errors);
-		for (size_t i = 0; i < warnings.n && !args->g->quiet; i++)
-			print_warning(&warnings.v[i]);
+		command_mistakes(path, &errors);
+		command_warnings(args->g, &warnings);
 		if (errors.n == 0 && c && !args->g->quiet)
 			print_ok(path, c, warnings.n);
 	}
@@ -248,7 +228,7 @@ static int cmd_config_run_show(struct command_args *args)
 	if (!path)
 		return EXIT_USAGE;
 	if (config_load(path, mode, tables, n_tables, &c, &errors) < 0) {
-		print_mistakes(path, &errors);
+		command_mistakes(path, &errors);
 		return EXIT_USAGE;
 	}
 	json_t *groups = config_derived_groups(c->fabric);
@@ -305,46 +285,16 @@ static int run_explain(struct command_args *args)
 	return cmd_config_finish(EXIT_OK);
 }
 
-/* import_one - a file into the set, its warnings printed. */
-static int import_one(const struct command_args *args, struct import_set *set, const char *path)
-{
-	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
-	rw_cleanup(freep) char *text = NULL;
-	size_t n;
-	struct err e = {0};
-	int rc = str_read_file(path, IMPORT_FILE_MAX, &text, &n, &e);
-	if (rc < 0)
-		err_list_add(&errors, &e);
-	else
-		rc = import_sonic(set, text, n, path, &errors, &warnings);
-	print_mistakes(path, &errors);
-	for (size_t i = 0; i < warnings.n && !args->g->quiet; i++)
-		print_warning(&warnings.v[i]);
-	return rc;
-}
-
 static int run_import(struct command_args *args)
 {
-	rw_cleanup(err_list_done) struct err_list errors = {0}, unused = {0};
-	struct profiles *profiles = NULL;
-	int rc = 0;
+	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
 	if (strcmp(args->argv[1], "sonic") != 0)
 		return usage_error(
 			&command_config, "unknown format '%.64s'; expected sonic", args->argv[1]);
-	/* for the sizes of cells; without them the rest stands */
-	profiles_load(NULL, &profiles, &errors);
-	struct import_set *set = import_new(profiles);
-	for (int i = 2; i < args->argc; i++)
-		if (import_one(args, set, args->argv[i]) < 0)
-			rc = -EINVAL;
-	if (rc == 0) {
-		import_finish(set, &unused);
-		import_print(set, stdout);
-	}
-	for (size_t i = 0; i < unused.n && !args->g->quiet; i++)
-		print_warning(&unused.v[i]);
-	import_free(set);
-	profiles_free(profiles);
+	const char *const *paths = (const char *const *)args->argv + 2;
+	const int rc = import_sonic_files(paths, stdout, &errors, &warnings);
+	command_mistakes(paths[0], &errors);
+	command_warnings(args->g, &warnings);
 	if (rc < 0)
 		return EXIT_USAGE;
 	return cmd_config_finish(EXIT_OK);

@@ -13,10 +13,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "config/config.h"
-#include "config/profile/profile.h"
 
 #define LINT_SPAN_NS (15 * 60 * NS_PER_S)
-enum { IMPORT_MOST = 64 << 20 };
 
 extern const struct command command_lint;
 
@@ -30,12 +28,6 @@ static const struct command_option options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-static void print_mistakes(const struct err_list *errors)
-{
-	for (size_t i = 0; i < errors->n; i++)
-		err_print(stderr, &errors->v[i]);
-}
-
 /* A configuration of which only the fabric counts: devices need no address. */
 static int load_fabric(const char *path, struct config **ret)
 {
@@ -43,51 +35,28 @@ static int load_fabric(const char *path, struct config **ret)
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 	const int rc = config_load(path, CONFIG_CASE, tables, n, ret, &errors);
-	print_mistakes(&errors);
-	return rc;
-}
-
-static int import_file(struct import_set *set, const char *path)
-{
-	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
-	rw_cleanup(freep) char *text = NULL;
-	size_t n;
-	struct err e = {0};
-	int rc = str_read_file(path, IMPORT_MOST, &text, &n, &e);
-	if (rc < 0)
-		err_list_add(&errors, &e);
-	else
-		rc = import_sonic(set, text, n, path, &errors, &warnings);
-	print_mistakes(&errors);
+	command_mistakes(path, &errors);
 	return rc;
 }
 
 /* The configuration that 'config import sonic' makes of the files. */
-static int import_fabric(const char *const *files, struct config **ret)
+static int import_fabric(
+	const struct globals *globals, const char *const *files, struct config **ret)
 {
-	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
 	rw_cleanup(freep) char *text = NULL;
 	size_t size = 0, n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	struct profiles *profiles = NULL;
-	int rc = 0;
-	profiles_load(NULL, &profiles, &errors);
-	struct import_set *set = import_new(profiles);
-	for (size_t i = 0; files[i]; i++)
-		if (import_file(set, files[i]) < 0)
-			rc = -EINVAL;
-	FILE *out = NULL;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return -ENOMEM;
+	int rc = import_sonic_files(files, out, &errors, &warnings);
+	fclose(out);
 	if (rc == 0)
-		out = open_memstream(&text, &size);
-	if (out) {
-		import_print(set, out);
-		fclose(out);
 		rc = config_parse(
 			text, size, "imported", CONFIG_CASE, tables, n_tables, ret, &errors);
-		print_mistakes(&errors);
-	}
-	import_free(set);
-	profiles_free(profiles);
+	command_mistakes(files[0], &errors);
+	command_warnings(globals, &warnings);
 	return rc;
 }
 
@@ -113,7 +82,7 @@ static int open_fabric(const struct command_args *args, const char *const *files
 	}
 	int rc;
 	if (*files)
-		rc = import_fabric(files, &client->config);
+		rc = import_fabric(globals, files, &client->config);
 	else if (globals->config_given)
 		rc = load_fabric(globals->config_path, &client->config);
 	else

@@ -192,6 +192,11 @@ int command_act(struct command_args *args);
 
 /* ---- mistakes (agent/command/command_run.c) ---------------------------- */
 
+/* command_mistakes - those of a file on stderr, and how many more there are in @path.
+ * command_warnings - the same of what need not be mended, not with -q. */
+void command_mistakes(const char *path, const struct err_list *errors);
+void command_warnings(const struct globals *globals, const struct err_list *warnings);
+
 /* usage_begin - what the next mistakes are about: the command as it is used, and the name of its
  * subcommand; both may be NULL. */
 void usage_begin(const struct command *command, const char *sub);

@@ -158,6 +158,25 @@ int usage_error(const struct command *command, const char *fmt, ...)
 	return usage_exit_of(command);
 }
 
+void command_mistakes(const char *path, const struct err_list *errors)
+{
+	for (size_t i = 0; i < errors->n; i++)
+		err_print(stderr, &errors->v[i]);
+	if (errors->more)
+		fprintf(stderr, "%s: and %zu more mistakes; these are the first %zu\n", path,
+			errors->more, errors->n);
+}
+
+void command_warnings(const struct globals *globals, const struct err_list *warnings)
+{
+	for (size_t i = 0; i < warnings->n && !globals->quiet; i++) {
+		const struct err *e = &warnings->v[i];
+		struct err w = *e;
+		err_at(&w, e->code, e->file, e->line, e->col, "warning: %s", e->text);
+		err_print(stderr, &w);
+	}
+}
+
 int usage_unknown(const struct command *command, const char *kind, const char *word,
 	const char *const *names, size_t n)
 {

@@ -177,17 +177,6 @@ static double settings_drift_stored(const struct window *window, uint32_t entity
 	return NAN;
 }
 
-static const struct fabric_threshold *declared_for(
-	const struct fabric *fabric, const struct fabric_port *port, int priority)
-{
-	for (size_t i = 0; i < fabric->n_thresholds; i++) {
-		const struct fabric_threshold *t = &fabric->thresholds[i];
-		if (fabric_threshold_fits(t, port, priority))
-			return t;
-	}
-	return NULL;
-}
-
 /* What is declared and what was read back differ: one change. */
 static void settings_drift_declared(const struct analyzer_in *in, uint32_t entity, unsigned metric,
 	double expected, double own, struct device_drift *drift)
@@ -307,7 +296,8 @@ static void find_undeclared(const struct analyzer_in *in, struct device_drift *d
 		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
 			for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
 				const struct fabric_port *p = f->devices[i]->ports[k];
-				const struct fabric_threshold *t = declared_for(f, p, priority);
+				const struct fabric_threshold *t =
+					fabric_threshold_of(f, p, priority);
 				uint32_t e = ENTITY_NONE;
 				if (t)
 					e = entities_find(in->window->entities, p->device->name,

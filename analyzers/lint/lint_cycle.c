@@ -1,15 +1,14 @@
 /* lint_cycle - walks packets, and looks for a ring in what they depend on. */
 #include "analyzers/lint/lint_cycle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
 
 #define FAR UINT32_MAX
 
 struct lint_engine {
+	struct arena *arena; /* of it and all below */
 	const struct lint_graph *graph;
 	uint64_t *routes; /* of the whole fabric: n_leaves x words */
 	uint32_t *distances; /* n_leaves x n_switches */
@@ -30,6 +29,10 @@ struct lint_engine {
 	uint32_t *node_switch;
 	uint32_t *waits; /* how many buffers wait for a node */
 	uint32_t *stack;
+	uint64_t *out; /* ports by which what was walked goes on: words */
+	/* of a ring: nodes that were seen, where each was reached from, and those to be tried */
+	bool *seen;
+	uint32_t *from, *tried;
 };
 
 /* ---- routes -------------------------------------------------------------- */
@@ -159,10 +162,11 @@ static void walk_port(struct lint_engine *engine, uint32_t at, size_t in, uint64
 	}
 }
 
-static void walk_switch(struct lint_engine *engine, uint32_t at, uint64_t *out)
+static void walk_switch(struct lint_engine *engine, uint32_t at)
 {
 	const struct lint_switch *s = &engine->graph->switches[at];
 	uint64_t *came = engine->came + s->first_word, *done = engine->done + s->first_word;
+	uint64_t *out = engine->out;
 	memset(out, 0, s->words * sizeof(*out));
 	for (size_t w = 0; w < s->words; w++) {
 		uint64_t fresh = came[w] & ~done[w];
@@ -175,7 +179,7 @@ static void walk_switch(struct lint_engine *engine, uint32_t at, uint64_t *out)
 }
 
 /* All packets to leaf number @leaf, from all others. */
-static void walk_leaf(struct lint_engine *engine, size_t leaf, uint64_t *out)
+static void walk_leaf(struct lint_engine *engine, size_t leaf)
 {
 	const struct lint_graph *graph = engine->graph;
 	const uint32_t target = graph->leaves[leaf];
@@ -194,7 +198,7 @@ static void walk_leaf(struct lint_engine *engine, size_t leaf, uint64_t *out)
 		engine->n_waiting--;
 		engine->queued[at] = false;
 		if (at != target)
-			walk_switch(engine, at, out);
+			walk_switch(engine, at);
 	}
 }
 
@@ -254,8 +258,9 @@ static uint32_t waiting_for(const struct lint_engine *engine, uint32_t node)
 static uint32_t ring_node(struct lint_engine *engine)
 {
 	const struct lint_graph *graph = engine->graph;
-	rw_cleanup(freep) bool *seen = rw_calloc(graph->ports + 1, sizeof(*seen));
+	bool *seen = engine->seen;
 	uint32_t node = 0;
+	memset(seen, 0, graph->ports * sizeof(*seen));
 	while (engine->waits[node] == 0)
 		node++;
 	while (!seen[node]) {
@@ -269,8 +274,7 @@ static uint32_t ring_node(struct lint_engine *engine)
 static size_t ring_shortest(struct lint_engine *engine, uint32_t node, uint32_t *ret)
 {
 	const struct lint_graph *graph = engine->graph;
-	rw_cleanup(freep) uint32_t *from = rw_calloc(graph->ports + 1, sizeof(*from));
-	rw_cleanup(freep) uint32_t *queue = rw_calloc(graph->ports + 1, sizeof(*queue));
+	uint32_t *from = engine->from, *queue = engine->tried;
 	size_t n = 0, done = 0, length = 0;
 	for (size_t i = 0; i < graph->ports; i++)
 		from[i] = FAR;
@@ -303,8 +307,8 @@ static size_t ring_shortest(struct lint_engine *engine, uint32_t node, uint32_t 
 
 /* Whose packets make each step of the ring. Best are those that go on from the next buffer: what
  * ends there makes room by itself. */
-static void name_leaves(struct lint_engine *engine, enum lint_reroute reroute,
-	struct lint_ring *ring, uint64_t *out)
+static void name_leaves(
+	struct lint_engine *engine, enum lint_reroute reroute, struct lint_ring *ring)
 {
 	const struct lint_graph *graph = engine->graph;
 	size_t missing = ring->n;
@@ -312,7 +316,7 @@ static void name_leaves(struct lint_engine *engine, enum lint_reroute reroute,
 		if (engine->dead_switch[graph->leaves[leaf]])
 			continue;
 		find_next_hops(engine, reroute, leaf);
-		walk_leaf(engine, leaf, out);
+		walk_leaf(engine, leaf);
 		for (size_t i = 0; i < ring->n; i++) {
 			struct lint_hop *hop = &ring->hops[i];
 			const struct lint_switch *s = &graph->switches[hop->at];
@@ -329,10 +333,10 @@ static void name_leaves(struct lint_engine *engine, enum lint_reroute reroute,
 }
 
 static void make_ring(struct lint_engine *engine, enum lint_reroute reroute, struct lint_ring *ret,
-	uint64_t *out, struct arena *a)
+	struct arena *a)
 {
 	const struct lint_graph *graph = engine->graph;
-	uint32_t *nodes = arena_array(a, uint32_t, graph->ports + 1);
+	uint32_t *nodes = engine->stack;
 	ret->n = ring_shortest(engine, ring_node(engine), nodes);
 	ret->hops = arena_array(a, struct lint_hop, ret->n);
 	for (size_t i = 0; i < ret->n; i++) {
@@ -346,26 +350,25 @@ static void make_ring(struct lint_engine *engine, enum lint_reroute reroute, str
 			.out = in_of_next->peer_port,
 			.leaf = FAR};
 	}
-	name_leaves(engine, reroute, ret, out);
+	name_leaves(engine, reroute, ret);
 }
 
 bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
 	const struct lint_failures *failures, struct lint_ring *ret, struct arena *a)
 {
 	const struct lint_graph *graph = engine->graph;
-	rw_cleanup(freep) uint64_t *out = rw_calloc(graph->words + 1, sizeof(*out));
 	set_failures(engine, failures);
 	memset(engine->depend_words, 0, engine->n_depend_words * sizeof(*engine->depend_words));
 	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
 		if (engine->dead_switch[graph->leaves[leaf]])
 			continue;
 		find_next_hops(engine, reroute, leaf);
-		walk_leaf(engine, leaf, out);
+		walk_leaf(engine, leaf);
 	}
 	if (!trim(engine))
 		return false;
 	if (ret)
-		make_ring(engine, reroute, ret, out, a);
+		make_ring(engine, reroute, ret, a);
 	return true;
 }
 
@@ -383,29 +386,35 @@ uint32_t lint_distance(const struct lint_engine *engine, size_t leaf, uint32_t a
 
 struct lint_engine *lint_engine_new(const struct lint_graph *graph)
 {
-	struct lint_engine *engine = rw_calloc(1, sizeof(*engine));
+	struct arena *a = arena_new();
+	struct lint_engine *engine = arena_new_of(a, struct lint_engine);
+	engine->arena = a;
 	const size_t switches = graph->n_switches + 1, words = graph->words + 1;
 	engine->graph = graph;
-	engine->routes = rw_calloc(graph->n_leaves * graph->words + 1, sizeof(uint64_t));
-	engine->distances = rw_calloc(graph->n_leaves * graph->n_switches + 1, sizeof(uint32_t));
-	engine->dead_link = rw_calloc(graph->n_links + 1, sizeof(bool));
-	engine->dead_switch = rw_calloc(switches, sizeof(bool));
-	engine->live = rw_calloc(words, sizeof(uint64_t));
-	engine->below = rw_calloc(words, sizeof(uint64_t));
-	engine->next = rw_calloc(words, sizeof(uint64_t));
-	engine->came = rw_calloc(words, sizeof(uint64_t));
-	engine->done = rw_calloc(words, sizeof(uint64_t));
-	engine->distance = rw_calloc(switches, sizeof(uint32_t));
-	engine->queue = rw_calloc(switches, sizeof(uint32_t));
-	engine->waiting = rw_calloc(switches, sizeof(uint32_t));
-	engine->queued = rw_calloc(switches, sizeof(bool));
-	engine->depends = rw_calloc(switches, sizeof(*engine->depends));
-	engine->node_switch = rw_calloc(graph->ports + 1, sizeof(uint32_t));
-	engine->waits = rw_calloc(graph->ports + 1, sizeof(uint32_t));
-	engine->stack = rw_calloc(graph->ports + switches, sizeof(uint32_t));
+	engine->routes = arena_array(a, uint64_t, graph->n_leaves * graph->words + 1);
+	engine->distances = arena_array(a, uint32_t, graph->n_leaves * graph->n_switches + 1);
+	engine->dead_link = arena_array(a, bool, graph->n_links + 1);
+	engine->dead_switch = arena_array(a, bool, switches);
+	engine->live = arena_array(a, uint64_t, words);
+	engine->below = arena_array(a, uint64_t, words);
+	engine->next = arena_array(a, uint64_t, words);
+	engine->came = arena_array(a, uint64_t, words);
+	engine->done = arena_array(a, uint64_t, words);
+	engine->distance = arena_array(a, uint32_t, switches);
+	engine->queue = arena_array(a, uint32_t, switches);
+	engine->waiting = arena_array(a, uint32_t, switches);
+	engine->queued = arena_array(a, bool, switches);
+	engine->depends = arena_array(a, uint64_t *, switches);
+	engine->node_switch = arena_array(a, uint32_t, graph->ports + 1);
+	engine->waits = arena_array(a, uint32_t, graph->ports + 1);
+	engine->stack = arena_array(a, uint32_t, graph->ports + switches);
+	engine->out = arena_array(a, uint64_t, words);
+	engine->seen = arena_array(a, bool, graph->ports + 1);
+	engine->from = arena_array(a, uint32_t, graph->ports + 1);
+	engine->tried = arena_array(a, uint32_t, graph->ports + 1);
 	for (size_t i = 0; i < graph->n_switches; i++)
 		engine->n_depend_words += graph->switches[i].n_ports * graph->switches[i].words;
-	engine->depend_words = rw_calloc(engine->n_depend_words + 1, sizeof(uint64_t));
+	engine->depend_words = arena_array(a, uint64_t, engine->n_depend_words + 1);
 	size_t at = 0;
 	for (size_t i = 0; i < graph->n_switches; i++) {
 		const struct lint_switch *s = &graph->switches[i];
@@ -425,25 +434,6 @@ struct lint_engine *lint_engine_new(const struct lint_graph *graph)
 
 void lint_engine_free(struct lint_engine *engine)
 {
-	if (!engine)
-		return;
-	free(engine->routes);
-	free(engine->distances);
-	free(engine->dead_link);
-	free(engine->dead_switch);
-	free(engine->live);
-	free(engine->below);
-	free(engine->next);
-	free(engine->came);
-	free(engine->done);
-	free(engine->distance);
-	free(engine->queue);
-	free(engine->waiting);
-	free(engine->queued);
-	free(engine->depends);
-	free(engine->depend_words);
-	free(engine->node_switch);
-	free(engine->waits);
-	free(engine->stack);
-	free(engine);
+	if (engine)
+		arena_free(engine->arena);
 }

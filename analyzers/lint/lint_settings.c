@@ -7,6 +7,7 @@
 
 #include "analyzers/measure/formulas.h"
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "config/class_policy.h"
 
@@ -15,6 +16,8 @@
 /* Of what may be in flight in the worst case: with less, frames are lost in common ones. */
 #define HEADROOM_HOPELESS 0.5
 enum { KB = 1000 };
+
+const char *const lint_severity_words[LINT_SEVERITIES] = {"critical", "warning", "info"};
 
 /* ---- findings ------------------------------------------------------------ */
 
@@ -60,15 +63,6 @@ static uint64_t speed_of(const struct fabric_port *port)
 	return port->peer->speed_bps;
 }
 
-static const struct fabric_threshold *threshold_of(
-	const struct fabric *fabric, const struct fabric_port *port, int priority)
-{
-	for (size_t i = 0; i < fabric->n_thresholds; i++)
-		if (fabric_threshold_fits(&fabric->thresholds[i], port, priority))
-			return &fabric->thresholds[i];
-	return NULL;
-}
-
 static bool is_paused(const struct fabric *fabric, int priority)
 {
 	return (fabric->lossless_mask >> priority & 1) && class_pause_wanted(fabric, priority);
@@ -96,8 +90,22 @@ struct switch_sums {
 	size_t ports, with_headroom, with_cable;
 };
 
+/* What is not known, counted, and how it is told. */
 struct unknown_counts {
-	size_t headroom, cable, marks, pool;
+	size_t headroom, cable, pool, marks;
+};
+static const struct unknown_row {
+	size_t at; /* of its count */
+	const char *before, *what, *plural, *after;
+} unknown_rows[] = {
+	{offsetof(struct unknown_counts, headroom), "headroom of", "priority group", "s",
+		": declare thresholds[].headroom"},
+	{offsetof(struct unknown_counts, cable), "whether the headroom of", "priority group", "s",
+		" is enough: declare 'speed' and 'cable' of the links"},
+	{offsetof(struct unknown_counts, pool), "the sum of headroom of", "switch", "es",
+		": declare thresholds[].pool"},
+	{offsetof(struct unknown_counts, marks), "whether marks come before pause at", "queue", "s",
+		": declare kmin, alpha and pool"},
 };
 
 static double headroom_needed(const struct fabric *fabric, const struct fabric_port *port)
@@ -137,7 +145,7 @@ static void check_headroom(struct lint_list *list, const struct fabric *fabric,
 	struct fault_count fault = {.first = NULL};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *port = device->ports[i];
-		const struct fabric_threshold *t = threshold_of(fabric, port, priority);
+		const struct fabric_threshold *t = fabric_threshold_of(fabric, port, priority);
 		if (!is_linked(port))
 			continue;
 		sums->ports++;
@@ -212,7 +220,7 @@ static void check_marks(struct lint_list *list, const struct fabric *fabric,
 	const struct fabric_threshold *last = NULL;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *port = device->ports[i];
-		const struct fabric_threshold *t = threshold_of(fabric, port, priority);
+		const struct fabric_threshold *t = fabric_threshold_of(fabric, port, priority);
 		if (!is_linked(port))
 			continue;
 		if (!t || !t->kmin_bytes || !t->pool_bytes || isnan(t->alpha)) {
@@ -360,6 +368,17 @@ static void check_rails(struct lint_list *list, const struct lint_graph *graph)
 
 /* ---- all ----------------------------------------------------------------- */
 
+static void tell_unknown(const struct unknown_counts *unknown, struct lint_list *list)
+{
+	for (size_t i = 0; i < rw_countof(unknown_rows); i++) {
+		const struct unknown_row *row = &unknown_rows[i];
+		const size_t n = *(const size_t *)((const char *)unknown + row->at);
+		if (n > 0)
+			lint_unjudged(list, "%s %zu %s%s%s", row->before, n, row->what,
+				str_if(n != 1, row->plural), row->after);
+	}
+}
+
 void lint_settings(const struct lint_graph *graph, struct lint_list *list)
 {
 	const struct fabric *fabric = graph->fabric;
@@ -371,22 +390,5 @@ void lint_settings(const struct lint_graph *graph, struct lint_list *list)
 		check_switch(list, fabric, fabric->devices[i], &unknown);
 	check_paths(list, graph);
 	check_rails(list, graph);
-	if (unknown.headroom > 0)
-		lint_unjudged(list,
-			"headroom of %zu priority group%s: declare thresholds[].headroom",
-			unknown.headroom, str_if(unknown.headroom != 1, "s"));
-	if (unknown.cable > 0)
-		lint_unjudged(list,
-			"whether the headroom of %zu priority group%s is enough: declare 'speed' "
-			"and 'cable' of the links",
-			unknown.cable, str_if(unknown.cable != 1, "s"));
-	if (unknown.pool > 0)
-		lint_unjudged(list,
-			"the sum of headroom of %zu switch%s: declare thresholds[].pool",
-			unknown.pool, str_if(unknown.pool != 1, "es"));
-	if (unknown.marks > 0)
-		lint_unjudged(list,
-			"whether marks come before pause at %zu queue%s: declare kmin, alpha and "
-			"pool",
-			unknown.marks, str_if(unknown.marks != 1, "s"));
+	tell_unknown(&unknown, list);
 }

@@ -10,6 +10,7 @@
 #include "analyzers/lint/lint_graph.h"
 
 enum lint_severity { LINT_CRITICAL, LINT_WARNING, LINT_INFO, LINT_SEVERITIES };
+extern const char *const lint_severity_words[LINT_SEVERITIES];
 
 struct lint_finding {
 	enum lint_severity severity;

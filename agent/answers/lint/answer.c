@@ -15,7 +15,6 @@
 #include "config/class_policy.h"
 #include "config/config.h"
 
-static const char *const severity_words[LINT_SEVERITIES] = {"critical", "warning", "info"};
 static const char *const reroute_words[] = {"converged", "local"};
 
 enum { WITNESSES_MAX = 2 * (2 * LINT_EXAMPLES_MAX + 1) };
@@ -185,7 +184,7 @@ static void judge_graph(struct lint_work *work)
 static enum lint_severity severity_of(const char *word)
 {
 	for (int i = 0; i < LINT_SEVERITIES; i++)
-		if (str_eq(severity_words[i], word))
+		if (str_eq(lint_severity_words[i], word))
 			return (enum lint_severity)i;
 	return LINT_INFO;
 }
@@ -296,11 +295,10 @@ static void take_row(struct lint_work *work, size_t i)
 	if (others_saying(&work->list, i, true) > 0)
 		return;
 	const size_t more = others_saying(&work->list, i, false);
-	const char *text = x->text;
+	struct lint_finding *row = &answer->findings[answer->n_findings++];
+	*row = *x;
 	if (more > 0)
-		text = arena_printf(work->arena, "%s; the same at %zu more", text, more);
-	answer->findings[answer->n_findings++] = (struct lint_row){severity_words[x->severity],
-		x->check, x->device, x->port, x->priority, text, x->remedy};
+		row->text = arena_printf(work->arena, "%s; the same at %zu more", x->text, more);
 }
 
 /* The worst first, each severity in the order in which it was found; what holds of many once. */
@@ -308,7 +306,7 @@ static void take_rows(struct lint_work *work)
 {
 	struct lint_answer *answer = work->answer;
 	const struct lint_list *list = &work->list;
-	answer->findings = arena_array(work->arena, struct lint_row, list->n + 1);
+	answer->findings = arena_array(work->arena, struct lint_finding, list->n + 1);
 	for (int severity = 0; severity < LINT_SEVERITIES; severity++)
 		for (size_t i = 0; i < list->n; i++)
 			if ((int)list->findings[i].severity == severity)
@@ -332,7 +330,7 @@ static const char *verdict_of(const struct lint_work *work)
 {
 	size_t n[LINT_SEVERITIES] = {0};
 	for (size_t i = 0; i < work->answer->n_findings; i++)
-		n[severity_of(work->answer->findings[i].severity)]++;
+		n[work->answer->findings[i].severity]++;
 	if (work->graph->n_links == 0)
 		return "no link between switches is known: no path was judged";
 	if (n[LINT_CRITICAL] + n[LINT_WARNING] == 0 && says_ring(work))

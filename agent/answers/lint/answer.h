@@ -11,16 +11,12 @@
 
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
+#include "analyzers/lint/lint_settings.h"
 
 struct arena;
 struct client;
 struct err;
 
-struct lint_row { /* of what was found */
-	const char *severity, *check, *device, *port;
-	int priority; /* -1: none */
-	const char *text, *remedy;
-};
 struct lint_witness { /* a ring */
 	const char *reroute; /* "converged", "local" */
 	const char **failed; /* elements; none: the fabric as it stands */
@@ -39,7 +35,7 @@ struct lint_rings { /* of one way to reroute */
 struct lint_answer {
 	const char *fabric, *source, *verdict;
 	uint64_t switches, links, leaves, failures;
-	struct lint_row *findings;
+	struct lint_finding *findings;
 	size_t n_findings;
 	struct lint_rings *rings;
 	size_t n_rings;

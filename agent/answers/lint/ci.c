@@ -25,9 +25,9 @@ static const struct lint_check {
 	{"topology", "The fabric is in one piece."},
 };
 
-static bool fails(const struct lint_row *row)
+static bool fails(const struct lint_finding *row)
 {
-	return !str_eq(row->severity, "info");
+	return row->severity != LINT_INFO;
 }
 
 bool lint_answer_fails(const struct lint_answer *answer)
@@ -38,23 +38,16 @@ bool lint_answer_fails(const struct lint_answer *answer)
 	return false;
 }
 
-static const char *sarif_level(const struct lint_row *row)
-{
-	if (str_eq(row->severity, "critical"))
-		return "error";
-	if (str_eq(row->severity, "warning"))
-		return "warning";
-	return "note";
-}
+static const char *const sarif_levels[LINT_SEVERITIES] = {"error", "warning", "note"};
 
-static json_t *sarif_result(const struct lint_row *row, const char *file)
+static json_t *sarif_result(const struct lint_finding *row, const char *file)
 {
 	rw_cleanup(str_done) struct str place = {0}, text = {0};
 	str_addf(&place, "%s%s%s", str_or(row->device, "fabric"), str_if(row->port, "/"),
 		str_or(row->port, ""));
 	str_addf(&text, "%s: %s. %s", place.s, row->text, row->remedy);
 	return json_pack("{s:s, s:s, s:{s:s}, s:[{s:{s:{s:s}}, s:[{s:s}]}]}", "ruleId", row->check,
-		"level", sarif_level(row), "message", "text", text.s, "locations",
+		"level", sarif_levels[row->severity], "message", "text", text.s, "locations",
 		"physicalLocation", "artifactLocation", "uri", file, "logicalLocations",
 		"fullyQualifiedName", place.s);
 }
@@ -91,10 +84,10 @@ static void xml_put(FILE *out, const char *text)
 	}
 }
 
-static void junit_failure(FILE *out, const struct lint_row *row)
+static void junit_failure(FILE *out, const struct lint_finding *row)
 {
 	fputs("    <failure type=\"", out);
-	xml_put(out, row->severity);
+	xml_put(out, lint_severity_words[row->severity]);
 	fputs("\" message=\"", out);
 	xml_put(out, str_or(row->device, "fabric"));
 	fputs(str_if(row->port, ":"), out);

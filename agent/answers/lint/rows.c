@@ -4,9 +4,10 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define SHAPE struct lint_row
-static const struct field lint_row_fields[] = {
-	TEXT(severity, "How bad it is.", .type = "severity", .known = true, .head = "severity"),
+#define SHAPE struct lint_finding
+static const struct field lint_finding_fields[] = {
+	WORD(severity, lint_severity, lint_severity_words, LINT_SEVERITIES, "How bad it is.",
+		.type = "severity", .head = "severity"),
 	TEXT(check, "What was judged, which never changes.", .known = true, .head = "check"),
 	TEXT(device, "Switch; null: the whole fabric.", .head = "device"),
 	TEXT(port, "Its first port of which this holds.", .head = "port"),
@@ -14,7 +15,7 @@ static const struct field lint_row_fields[] = {
 	TEXT(text, "What was found.", .known = true, .head = "text"),
 	TEXT(remedy, "What to do.", .known = true, .head = "remedy"),
 };
-static SHAPE_OF(lint_row, "LintFinding", "A finding.");
+static SHAPE_OF(lint_finding, "LintFinding", "A finding.");
 #undef SHAPE
 
 #define SHAPE struct lint_witness
@@ -54,7 +55,7 @@ static const struct field lint_answer_fields[] = {
 	COUNT(links, "Links between them; a LAG is one."),
 	COUNT(leaves, "Switches with hosts."),
 	COUNT(failures, "Failures at once, at most."),
-	ROWS(findings, lint_row, "What was found, the worst first."),
+	ROWS(findings, lint_finding, "What was found, the worst first."),
 	ROWS(rings, lint_rings, "Rings of buffers, for each way to reroute."),
 	ROWS(witnesses, lint_witness, "Rings as examples; each was walked."),
 	TEXTS(assumptions, "What was taken for granted."),
@@ -63,9 +64,9 @@ static const struct field lint_answer_fields[] = {
 SHAPE_OF(lint_answer, "Lint", "What would be wrong with a fabric before it is built or changed.");
 #undef SHAPE
 
-static void print_finding(FILE *out, const struct lint_row *row)
+static void print_finding(FILE *out, const struct lint_finding *row)
 {
-	fprintf(out, "%-8s  %s", row->severity, str_or(row->device, "fabric"));
+	fprintf(out, "%-8s  %s", lint_severity_words[row->severity], str_or(row->device, "fabric"));
 	if (row->port)
 		fprintf(out, ":%s", row->port);
 	if (row->priority >= 0)
@@ -128,7 +129,7 @@ static void lint_text(
 	print_lines(out, "Not judged:", a->unjudged, a->n_unjudged);
 }
 
-static const struct shape_table lint_table = {.shape = &lint_row_shape};
+static const struct shape_table lint_table = {.shape = &lint_finding_shape};
 
 static const void *lint_rows(const void *answer, size_t *ret_n)
 {

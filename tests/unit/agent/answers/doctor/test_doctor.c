@@ -461,15 +461,40 @@ static void test_live(void **state)
 	json_decref(doc);
 }
 
+/* A figure that the agent's store keeps of itself, and what the doctor says of it. */
+struct told_row {
+	const char *key;
+	double value;
+	const char *words;
+};
+
+/* The doctor, with these figures in the database, says all of it. Returns its exit code. */
+static int tell_rows(const struct place *p, const struct told_row *rows, size_t n)
+{
+	rw_cleanup(freep) struct store_health *measures = rw_calloc(n, sizeof(*measures));
+	rw_cleanup(freep) char *text = NULL;
+	struct entities *entities = entities_new();
+	struct store_options o = {.path = p->db, .replay = true};
+	struct store *store;
+	for (size_t i = 0; i < n; i++)
+		measures[i] = (struct store_health){
+			.key = rows[i].key, .unit = "", .value = rows[i].value};
+	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
+	store_health(store, wall_now().ns, measures, n);
+	store_close(store);
+	entities_free(entities);
+	const int code = doctor(p, "json", &text);
+	for (size_t i = 0; i < n; i++)
+		if (!strstr(text, rows[i].words))
+			fail_msg("'%s' is not in:\n%s", rows[i].words, text);
+	return code;
+}
+
 /* Each figure of the agent about its store that somebody has to know, in words. */
 static void test_store_words(void **state)
 {
 	struct place *p = *state;
-	static const struct {
-		const char *key;
-		double value;
-		const char *words;
-	} rows[] = {
+	static const struct told_row rows[] = {
 		{"store/retention_failed", 1, "old data could not be deleted"},
 		{"store/compact_failed", 1, "samples cannot be made into blocks"},
 		{"store/damaged_devices", 3, "stored samples of 3 switches are damaged"},
@@ -492,35 +517,16 @@ static void test_store_words(void **state)
 		{"names/device/leaf7", 7, "ports_per_device"},
 		{"process/memory_stalled_ratio", 0.45, "45 % of the last 10 s were spent waiting"},
 	};
-	struct store_health measures[rw_countof(rows)];
-	struct entities *entities = entities_new();
-	struct store_options o = {.path = p->db, .replay = true};
-	struct store *store;
-	rw_cleanup(freep) char *table = NULL;
 	p->traps = 1;
 	put_config(p, 1, 1);
-	for (size_t i = 0; i < rw_countof(rows); i++)
-		measures[i] = (struct store_health){
-			.key = rows[i].key, .unit = "", .value = rows[i].value};
-	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
-	store_health(store, wall_now().ns, measures, rw_countof(measures));
-	store_close(store);
-	entities_free(entities);
-	assert_int_equal(doctor(p, "json", &table), 1);
-	for (size_t i = 0; i < rw_countof(rows); i++)
-		if (!strstr(table, rows[i].words))
-			fail_msg("'%s' is not in:\n%s", rows[i].words, table);
+	assert_int_equal(tell_rows(p, rows, rw_countof(rows)), 1);
 }
 
 /* What comes pushed and is nobody's, and a receiver that got nothing, have words. */
 static void test_pushed_words(void **state)
 {
 	struct place *p = *state;
-	static const struct {
-		const char *key;
-		double value;
-		const char *words;
-	} rows[] = {
+	static const struct told_row rows[] = {
 		{"push/push0/messages", 9, "\"messages\":"},
 		{"push/push0/misnamed", 4, "4 pushed messages name a host that is no device"},
 		{"push/push0/misnamed:son1_at_10.0.0.7", 4, "(son1_at_10.0.0.7 4)"},
@@ -528,11 +534,6 @@ static void test_pushed_words(void **state)
 		{"push/hft/unknown_values", 34, "34 IPFIX values are of elements that nothing"},
 		{"push/hft/unknown:e0_82", 34, "(e0_82 34)"},
 	};
-	struct store_health measures[rw_countof(rows)];
-	struct entities *entities = entities_new();
-	struct store_options o = {.path = p->db, .replay = true};
-	struct store *store;
-	rw_cleanup(freep) char *table = NULL;
 	put_config(p, 1, 1);
 	FILE *f = fopen(p->config, "w");
 	assert_non_null(f);
@@ -546,17 +547,7 @@ static void test_pushed_words(void **state)
 		"  - { name: mute, ipfix: \"127.0.0.1:4740\", allow: [127.0.0.1] }\n",
 		p->db, p->community);
 	assert_int_equal(fclose(f), 0);
-	for (size_t i = 0; i < rw_countof(rows); i++)
-		measures[i] = (struct store_health){
-			.key = rows[i].key, .unit = "", .value = rows[i].value};
-	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
-	store_health(store, wall_now().ns, measures, rw_countof(measures));
-	store_close(store);
-	entities_free(entities);
-	doctor(p, "json", &table);
-	for (size_t i = 0; i < rw_countof(rows); i++)
-		if (!strstr(table, rows[i].words))
-			fail_msg("'%s' is not in:\n%s", rows[i].words, table);
+	tell_rows(p, rows, rw_countof(rows));
 }
 
 static void test_rate(void **state)
