@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "db/model/metric.h"
 
 /* history_merged - reads each part and joins what they say: names are translated, samples are put
@@ -583,53 +582,61 @@ struct rolling {
 	rollup_sketch_fn *fn;
 	void *arg;
 	int64_t step_ns, from_ns, to_ns; /* .step_ns 0: one step, (from, to] */
-	struct map *index; /* entity and metric -> position in .tracks, which grow */
-	struct rollup_track **tracks;
-	uint64_t *keys;
-	size_t n, cap, cap_keys;
-	uint64_t *touched; /* keys of the tracks with samples in this step */
+	/* Of each metric, entity -> place in .tracks, which grow; 0 = none yet. */
+	struct rolling_places {
+		uint32_t *v, n;
+	} places[METRIC_COUNT];
+	struct rolling_track {
+		struct rollup_track *track;
+		uint64_t key; /* entity and metric: the order in which a step is told */
+		bool touched;
+	} * tracks;
+	size_t n, cap;
+	struct rolling_touched {
+		uint64_t key;
+		uint32_t at;
+	} * touched; /* the tracks with samples in this step */
 	size_t n_touched, cap_touched;
-	bool *is_touched;
-	size_t cap_is;
 	int64_t step; /* its number; when .n_touched > 0 */
 };
 
-static uint64_t rolling_key(uint32_t entity, uint16_t metric)
+static uint32_t *rolling_place(struct rolling_places *places, uint32_t entity)
 {
-	return (uint64_t)entity << 16 | metric;
+	if (entity >= places->n) {
+		const uint32_t n = entity + entity / 2 + 64;
+		places->v = rw_realloc(places->v, n * sizeof(*places->v));
+		memset(places->v + places->n, 0, (n - places->n) * sizeof(*places->v));
+		places->n = n;
+	}
+	return &places->v[entity];
 }
 
-static size_t rolling_track(struct rolling *rolling, uint32_t entity, uint16_t metric)
+static uint32_t rolling_track(struct rolling *rolling, uint32_t entity, uint16_t metric)
 {
-	const uint64_t key = rolling_key(entity, metric);
-	uint64_t at;
-	if (map_get(rolling->index, key, &at))
-		return (size_t)at;
-	rw_grow(rolling->keys, rolling->n, rolling->cap_keys);
-	rw_grow(rolling->is_touched, rolling->n, rolling->cap_is);
+	uint32_t *place = rolling_place(&rolling->places[metric], entity);
+	if (*place)
+		return *place - 1;
 	rw_grow(rolling->tracks, rolling->n, rolling->cap);
-	rolling->keys[rolling->n] = key;
-	rolling->is_touched[rolling->n] = false;
-	rolling->tracks[rolling->n] = rollup_track_new(entity, metric);
-	map_put(rolling->index, key, rolling->n);
-	return rolling->n++;
+	rolling->tracks[rolling->n] = (struct rolling_track){
+		.track = rollup_track_new(entity, metric), .key = (uint64_t)entity << 16 | metric};
+	*place = (uint32_t)++rolling->n;
+	return *place - 1;
 }
 
 static void rolling_done(struct rolling *rolling)
 {
 	for (size_t i = 0; i < rolling->n; i++)
-		rollup_track_free(rolling->tracks[i]);
+		rollup_track_free(rolling->tracks[i].track);
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		free(rolling->places[i].v);
 	free(rolling->tracks);
-	free(rolling->keys);
-	free(rolling->is_touched);
 	free(rolling->touched);
-	map_free(rolling->index);
 }
 
 static int rolling_order(const void *left, const void *right)
 {
-	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
+	const struct rolling_touched *x = left, *y = right;
+	return (x->key > y->key) - (x->key < y->key);
 }
 
 static int rolling_close(struct rolling *rolling)
@@ -644,13 +651,11 @@ static int rolling_close(struct rolling *rolling)
 		qsort(rolling->touched, rolling->n_touched, sizeof(*rolling->touched),
 			rolling_order);
 	for (size_t i = 0; i < rolling->n_touched; i++) {
-		uint64_t at = 0;
+		struct rolling_track *of = &rolling->tracks[rolling->touched[i].at];
 		struct rollup rollup;
 		struct rollup_sketch sketch = {0};
-		map_get(rolling->index, rolling->touched[i], &at);
-		rolling->is_touched[at] = false;
-		if (rollup_track_close_sketch(
-			    rolling->tracks[at], from_ns, to_ns, &rollup, &sketch) &&
+		of->touched = false;
+		if (rollup_track_close_sketch(of->track, from_ns, to_ns, &rollup, &sketch) &&
 			rc == 0)
 			rc = rolling->fn(rolling->arg, &rollup, &sketch);
 		rollup_sketch_done(&sketch);
@@ -669,13 +674,14 @@ static int rolling_sample(void *arg, const struct sample *sample)
 	if (rolling->n_touched > 0 && step != rolling->step)
 		rc = rolling_close(rolling);
 	rolling->step = step;
-	const size_t at = rolling_track(rolling, sample->entity, sample->metric);
-	rollup_track_add(rolling->tracks[at], sample);
-	if (rolling->is_touched[at])
+	const uint32_t at = rolling_track(rolling, sample->entity, sample->metric);
+	struct rolling_track *of = &rolling->tracks[at];
+	rollup_track_add(of->track, sample);
+	if (of->touched)
 		return rc;
-	rolling->is_touched[at] = true;
+	of->touched = true;
 	rw_grow(rolling->touched, rolling->n_touched, rolling->cap_touched);
-	rolling->touched[rolling->n_touched++] = rolling->keys[at];
+	rolling->touched[rolling->n_touched++] = (struct rolling_touched){of->key, at};
 	return rc;
 }
 
@@ -713,8 +719,8 @@ int history_each_before(struct history *history, const struct history_filter *fi
 static int rolling_anchor(void *arg, const struct sample *sample)
 {
 	struct rolling *rolling = arg;
-	const size_t at = rolling_track(rolling, sample->entity, sample->metric);
-	rollup_track_anchor(rolling->tracks[at], sample);
+	const uint32_t at = rolling_track(rolling, sample->entity, sample->metric);
+	rollup_track_anchor(rolling->tracks[at].track, sample);
 	return 0;
 }
 
@@ -757,7 +763,6 @@ int history_rollup_sketches(struct history *history, const struct history_filter
 	}
 	wide.from_ns = rolling.from_ns + 1;
 	wide.to_ns = rolling.to_ns;
-	rolling.index = map_new();
 	int rc = rolling_anchors(history, &wide, &rolling, e);
 	if (rc == 0)
 		rc = history_each_sample(history, &wide, rolling_sample, &rolling, e);

@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/report_frame.h"
@@ -140,54 +142,66 @@ static void pause_share_text(struct str *out, const struct pause_share *share)
 		str_addf(out, "<= %.1f %% of the time (from frames)", 100 * share->hi);
 }
 
-/* One problem for each device: its worst port, and how many others are over the limit. */
+/* Of one device: its worst port, and how many of its queues are over the limit. */
+struct pause_device {
+	const char *name;
+	const struct pause_entry *worst; /* NULL: none is over the limit */
+	size_t n_over;
+};
+
 static void pause_problem_of(json_t *doc, const json_t *incidents, const struct pause_range *range,
-	const struct pause_entry *entries, size_t n, const char *device,
-	const struct limit_pair *limits)
+	const struct pause_device *device, const struct limit_pair *limits)
 {
-	size_t n_over = 0;
-	const struct pause_entry *worst = NULL;
-	rw_cleanup(str_done) struct str words = {0}, share = {0}, more = {0};
-	for (size_t i = 0; i < n; i++) {
-		const struct pause_entry *entry = &entries[i];
-		const struct pause_line *line = pause_entry_line(entry);
-		if (!str_eq(entry->queue->device, device) ||
-			pause_judge(&line->worst, limits) == REPORT_OK)
-			continue;
-		n_over++;
-		if (!worst || pause_is_worse(entry, worst, limits))
-			worst = entry;
-	}
-	if (!worst)
-		return;
+	const struct pause_entry *worst = device->worst;
 	const struct pause_share *most = &pause_entry_line(worst)->worst;
+	rw_cleanup(str_done) struct str words = {0}, share = {0}, more = {0};
 	pause_words(&words, worst);
 	pause_share_text(&share, most);
-	if (n_over > 1)
-		str_addf(&more, "; %zu more of its queues over %.3g %%", n_over - 1,
+	if (device->n_over > 1)
+		str_addf(&more, "; %zu more of its queues over %.3g %%", device->n_over - 1,
 			100 * limits->warn);
 	const struct report_over over = {
 		.own = limits->own,
 		.state = pause_judge(most, limits),
 		.cause = "pause_time",
-		.device = device,
+		.device = device->name,
 	};
-	report_incidents_over(doc, incidents, &over, "%s:%s p%d: %s %s in the worst %s%s", device,
-		worst->queue->port, worst->queue->priority, words.s, share.s,
+	report_incidents_over(doc, incidents, &over, "%s:%s p%d: %s %s in the worst %s%s",
+		device->name, worst->queue->port, worst->queue->priority, words.s, share.s,
 		range_step_word(&range->plan), str_or(more.s, ""));
 }
 
+static void pause_device_take(struct pause_device *device, const struct pause_entry *entry,
+	const struct limit_pair *limits)
+{
+	if (pause_judge(&pause_entry_line(entry)->worst, limits) == REPORT_OK)
+		return;
+	device->n_over++;
+	if (!device->worst || pause_is_worse(entry, device->worst, limits))
+		device->worst = entry;
+}
+
+/* One problem for each device, in the order in which @entries name them. */
 static void pause_problems(json_t *doc, const json_t *incidents, const struct pause_range *range,
 	const struct pause_entry *entries, size_t n, const struct limit_pair *limits)
 {
+	struct smap *places = smap_new();
+	rw_cleanup(freep) struct pause_device *devices = NULL;
+	size_t n_devices = 0, cap_devices = 0;
 	for (size_t i = 0; i < n; i++) {
-		bool first = true;
-		for (size_t k = 0; k < i && first; k++)
-			first = !str_eq(entries[k].queue->device, entries[i].queue->device);
-		if (first)
-			pause_problem_of(doc, incidents, range, entries, n,
-				entries[i].queue->device, limits);
+		const char *name = entries[i].queue->device;
+		uint64_t at = n_devices;
+		if (!smap_get(places, name, strlen(name), &at)) {
+			smap_put(places, name, strlen(name), n_devices);
+			rw_grow(devices, n_devices, cap_devices);
+			devices[n_devices++] = (struct pause_device){.name = name};
+		}
+		pause_device_take(&devices[at], &entries[i], limits);
 	}
+	smap_free(places);
+	for (size_t i = 0; i < n_devices; i++)
+		if (devices[i].worst)
+			pause_problem_of(doc, incidents, range, &devices[i], limits);
 }
 
 /* ---- the PFC watchdog, and the order of ECN and PFC ------------------------------------ */
