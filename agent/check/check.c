@@ -149,7 +149,7 @@ static int check_run_report(const struct check *check, struct check_source *sour
 	check_judge(check, &result, &source->given, ret);
 	if (source->given.warn.set || source->given.crit.set)
 		return 0;
-	r = check_source_watch(source, &watch, e);
+	r = check_source_open(source, &watch, e);
 	if (r == 0)
 		check_fold_incidents(check, source, watch, ret);
 	return r;

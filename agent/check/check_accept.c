@@ -25,7 +25,7 @@ static int check_accept_run(struct check_source *source, struct check_line *ret,
 	const struct watch_answer *watch;
 	if (job && !accept_has_job(fabric, job))
 		return err_set(e, -EINVAL, "no job '%.64s' in the configuration (jobs:)", job);
-	int r = check_source_watch(source, &watch, e);
+	int r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	check_incidents(source, watch, NULL, ret);

@@ -17,7 +17,7 @@ static int check_config_run(struct check_source *source, struct check_line *ret,
 	const struct watch_answer *watch;
 	int r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	const struct agent_refused *refused = watch->status.agent.reload_refused;

@@ -44,7 +44,7 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 	struct drops_sum sum = {0};
 	int r = check_source_doc(source, "counters", &doc, e);
 	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	drops_take(source, doc, &sum);

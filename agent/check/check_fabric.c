@@ -11,7 +11,7 @@ static const char *const fabric_parts[] = {
 static int check_fabric_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
 	const struct watch_answer *watch;
-	int r = check_source_watch(source, &watch, e);
+	int r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	struct verdict verdict;

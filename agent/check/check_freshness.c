@@ -123,18 +123,15 @@ static int freshness_canary(struct check_source *source, struct check_line *line
 static int check_freshness_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
 	const struct check_ranges ranges = freshness_ranges(source);
-	const struct status_answer *status;
 	const struct watch_answer *watch;
-	int r = check_source_status(source, &status, e);
-	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+	int r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	const size_t n = check_incidents(source, watch, freshness_causes, ret);
 	if (source->client->config->judging)
 		r = freshness_of_judge(source, &ranges, ret, e);
 	else
-		freshness_judge(source, status, &ranges, n, ret);
+		freshness_judge(source, &watch->status, &ranges, n, ret);
 	if (r < 0)
 		return r;
 	return freshness_canary(source, ret, e);

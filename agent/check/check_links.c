@@ -55,7 +55,7 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	if (r == 0)
 		r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	links_take(source, counters, &sum);

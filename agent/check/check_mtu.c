@@ -13,7 +13,7 @@ static int check_mtu_run(struct check_source *source, struct check_line *ret, st
 	const struct watch_answer *watch;
 	int r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	size_t known = check_audit_known(audit, "mtu");

@@ -131,7 +131,7 @@ static int check_pfc_run(struct check_source *source, struct check_line *ret, st
 	struct pfc_sum sum = {0};
 	int r = check_source_doc(source, "pause/ports", &doc, e);
 	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	pfc_take_all(source, doc, &ranges, &sum);

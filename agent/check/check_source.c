@@ -91,38 +91,32 @@ int check_source_doc(
 /* The time range of both documents when none is asked for. */
 #define STATE_SPAN_NS (15 * 60 * NS_PER_S)
 
-int check_source_status(
-	struct check_source *source, const struct status_answer **ret, struct err *e)
-{
-	if (!source->arena)
-		source->arena = arena_new();
-	if (!source->status) {
-		struct status_answer *status = arena_new_of(source->arena, struct status_answer);
-		check_source_span(source, STATE_SPAN_NS);
-		const int r = status_read(source->client, source->arena, status, e);
-		if (r < 0)
-			return r;
-		source->status = status;
-	}
-	*ret = source->status;
-	return 0;
-}
-
-int check_source_watch(struct check_source *source, const struct watch_answer **ret, struct err *e)
+int check_source_open(struct check_source *source, const struct watch_answer **ret, struct err *e)
 {
 	if (!source->arena)
 		source->arena = arena_new();
 	if (!source->watch) {
 		struct watch_answer *watch = arena_new_of(source->arena, struct watch_answer);
-		struct watch_now now;
 		check_source_span(source, STATE_SPAN_NS);
-		const int r = watch_read(source->client, &now, source->arena, watch, e);
+		const int r = watch_read_open(source->client, source->arena, watch, e);
 		if (r < 0)
 			return r;
 		source->watch = watch;
 	}
 	*ret = source->watch;
 	return 0;
+}
+
+int check_source_watch(struct check_source *source, const struct watch_answer **ret, struct err *e)
+{
+	struct watch_now now;
+	int r = check_source_open(source, ret, e);
+	if (r < 0 || source->measured)
+		return r;
+	check_source_span(source, STATE_SPAN_NS);
+	r = watch_read_rest(source->client, &now, source->arena, source->watch, e);
+	source->measured = r == 0;
+	return r;
 }
 
 struct check_ranges check_ranges_of(

@@ -14,7 +14,6 @@
 #include "db/model/golden.h"
 
 struct client;
-struct status_answer;
 struct verdict;
 struct watch_answer;
 
@@ -31,9 +30,9 @@ struct check_source {
 	bool named_range; /* the user named a time range: no document's own one is taken */
 	bool count_silenced; /* a silenced incident counts like any other one */
 	json_t *docs; /* by path */
-	struct arena *arena; /* of the two below */
-	const struct status_answer *status; /* NULL: not asked for yet */
-	const struct watch_answer *watch;
+	struct arena *arena; /* of .watch */
+	struct watch_answer *watch; /* NULL: not asked for yet */
+	bool measured; /* .watch has signals and jobs, too */
 };
 
 /* check_source_init - borrows all; check_source_done() it. */
@@ -49,9 +48,10 @@ void check_source_span(struct check_source *source, int64_t span_ns);
 int check_source_doc(
 	struct check_source *source, const char *path, const json_t **ret, struct err *e);
 
-/* check_source_status, check_source_watch - the same of answers in memory. */
-int check_source_status(
-	struct check_source *source, const struct status_answer **ret, struct err *e);
+/* check_source_open - the status and the open incidents: nothing is measured for them.
+ * check_source_watch - and signals and jobs, which are measured of all ports. As
+ * check_source_doc(). */
+int check_source_open(struct check_source *source, const struct watch_answer **ret, struct err *e);
 int check_source_watch(struct check_source *source, const struct watch_answer **ret, struct err *e);
 
 /* check_ranges_of - the user's ranges, else @otherwise. */

@@ -56,16 +56,13 @@ static int check_target_run(struct check_source *source, struct check_line *ret,
 {
 	const struct check_ranges usual = check_ranges_below(NAN, 0);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const struct status_answer *status;
 	const struct watch_answer *watch;
 	struct target_counts counts = {0};
-	int r = check_source_status(source, &status, e);
-	if (r == 0)
-		r = check_source_watch(source, &watch, e);
+	int r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
 	const size_t n = check_incidents(source, watch, target_causes, ret);
-	target_count(source, status, &counts, n, ret, &ranges);
+	target_count(source, &watch->status, &counts, n, ret, &ranges);
 	double all = (double)(counts.up + counts.down + counts.unknown);
 	check_line_value(ret, "up", (double)counts.up, 0, NULL, all);
 	check_line_value(ret, "down", (double)counts.down, 0, &ranges, all);

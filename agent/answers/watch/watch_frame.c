@@ -202,17 +202,22 @@ static int watch_take_past(
 	return 0;
 }
 
-int watch_read(struct client *client, struct watch_now *now, struct arena *a,
-	struct watch_answer *ret, struct err *e)
+int watch_read_open(struct client *client, struct arena *a, struct watch_answer *ret, struct err *e)
 {
 	*ret = (struct watch_answer){0};
-	int rc = status_read(client, a, &ret->status, e);
+	const int rc = status_read(client, a, &ret->status, e);
 	if (rc == 0)
-		rc = watch_now_read(client, a, now, e);
+		watch_take_incidents(ret);
+	return rc;
+}
+
+int watch_read_rest(struct client *client, struct watch_now *now, struct arena *a,
+	struct watch_answer *ret, struct err *e)
+{
+	int rc = watch_now_read(client, a, now, e);
 	if (rc < 0)
 		return rc;
 	watch_take_now(now, a, ret);
-	watch_take_incidents(ret);
 	rc = watch_events_read(client, a, ret, e);
 	if (rc == 0)
 		rc = watch_take_past(client, a, ret, e);
@@ -224,6 +229,15 @@ int watch_read(struct client *client, struct watch_now *now, struct arena *a,
 		watch_age_jobs(ret);
 	}
 	return 0;
+}
+
+int watch_read(struct client *client, struct watch_now *now, struct arena *a,
+	struct watch_answer *ret, struct err *e)
+{
+	const int rc = watch_read_open(client, a, ret, e);
+	if (rc < 0)
+		return rc;
+	return watch_read_rest(client, now, a, ret, e);
 }
 
 json_t *watch_json(const struct watch_answer *frame)

@@ -91,6 +91,12 @@ extern const struct shape watch_answer_shape, watch_signal_shape;
 /* watch_job_word - "unknown", "stopped" or "running". */
 const char *watch_job_word(enum watch_job_state state);
 
+/* watch_read_open - the status and what is open, without signals and jobs: nothing is measured. All
+ * of it lies in @a. watch_read_rest - the rest of it, as watch_read(). */
+int watch_read_open(
+	struct client *client, struct arena *a, struct watch_answer *ret, struct err *e);
+int watch_read_rest(struct client *client, struct watch_now *now, struct arena *a,
+	struct watch_answer *ret, struct err *e);
 /* watch_read - all of it lies in @a; @now is what was measured, in @a and in the client's
  * configuration. 0, or negative errno with @e. */
 int watch_read(struct client *client, struct watch_now *now, struct arena *a,

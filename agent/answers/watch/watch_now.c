@@ -123,6 +123,8 @@ static int watch_read_groups(struct client *client, struct arena *a, int64_t int
 	struct ecmp_measure *groups;
 	window->from_ns = to_ns - options->window_ns;
 	window->to_ns = to_ns;
+	if (!spec.n_entities)
+		return 0; /* no group: no member to read */
 	const int rc = history_window(client->history, a, &spec, window->from_ns, to_ns, window, e);
 	if (rc < 0)
 		return rc;

@@ -348,7 +348,7 @@ static const struct status_answer *status_in(const json_t *doc, struct arena *a)
 	return status;
 }
 
-static const struct watch_answer *watch_in(const json_t *doc, struct arena *a)
+static struct watch_answer *watch_in(const json_t *doc, struct arena *a)
 {
 	const json_t *list = json_object_get(doc, "incidents");
 	const json_t *refused = json_object_get(json_object_get(doc, "agent"), "reload_refused");
@@ -376,8 +376,12 @@ static void give_answers(struct check_source *source, const char *docs)
 	json_decref(source->docs);
 	source->docs = docs_of(docs);
 	source->arena = arena_new();
-	source->status = status_in(json_object_get(source->docs, "status"), source->arena);
+	const struct status_answer *status =
+		status_in(json_object_get(source->docs, "status"), source->arena);
 	source->watch = watch_in(json_object_get(source->docs, "watch"), source->arena);
+	source->watch->status.devices = status->devices;
+	source->watch->status.n_devices = status->n_devices;
+	source->measured = true;
 }
 
 static char *printed(const struct check *check, const struct check_line *line)
