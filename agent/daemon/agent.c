@@ -435,6 +435,8 @@ static void agent_record_health(struct agent *agent)
 	health_memory(agent->health, memory_watch_counts(agent->memory));
 	health_config(agent->health, agent->config_refused);
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
+	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
+		health_class(agent->health, pipeline_class(agent->pipeline, priority));
 	health_names(agent->health, agent->entities, pipeline_names_released(agent->pipeline));
 	web_figures(agent, agent->health);
 	health_figure(agent->health, "process", "sandbox", "walls", "", agent_walls(agent));

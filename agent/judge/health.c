@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/judge/pipeline.h"
+#include "analyzers/measure/class_world.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -311,6 +312,25 @@ void health_pipeline(struct health *health, const struct pipeline_counters *coun
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		health_add(health, "", (double)rows[i].value, "pipeline/%s", rows[i].name);
+}
+
+struct health_class_facts {
+	struct health *health;
+	int priority;
+};
+
+static void health_take_fact(void *arg, const char *name, double value)
+{
+	const struct health_class_facts *of = arg;
+	health_add(of->health, "", value, "class/%d/%s", of->priority, name);
+}
+
+void health_class(struct health *health, const struct world_facts *facts)
+{
+	if (!facts)
+		return;
+	struct health_class_facts of = {health, facts->priority};
+	class_world_tell(facts, health_take_fact, &of);
 }
 
 void health_target(struct health *health, struct health_source *past, const char *name,

@@ -10,6 +10,7 @@
  *   process/web/  running, starts (where http.listen is configured)
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows
  *              findings failed
+ *   class/PRIORITY/  the facts of analyzers/measure/class_world.h, by name
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
  *                          uptime_stands_s out_of_order cut_columns no_cell
@@ -40,6 +41,7 @@ struct store;
 struct health;
 struct memory_counts;
 struct memory_watch;
+struct world_facts;
 
 #define HEALTH_EVERY_NS (5 * NS_PER_S)
 
@@ -68,6 +70,8 @@ void health_boot(struct health *health, const char *boot, int64_t booted_ns);
 /* health_config - @refused: when a reload was refused; 0 = the file is in force. */
 void health_config(struct health *health, wall_t refused);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);
+/* health_class - what the newest window says of a lossless class; NULL: nothing. */
+void health_class(struct health *health, const struct world_facts *facts);
 /* health_names - how many names are known, how often a new one was refused, how many were
  * @released, and which devices are near their bound. */
 void health_names(struct health *health, const struct entities *entities, uint64_t released);

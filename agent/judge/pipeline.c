@@ -223,6 +223,12 @@ const struct pipeline_counters *pipeline_counters(const struct pipeline *pipelin
 	return &pipeline->counters;
 }
 
+const struct world_facts *pipeline_class(const struct pipeline *pipeline, int priority)
+{
+	const struct world_facts *facts = &pipeline->classes.facts[priority];
+	return facts->fabric ? facts : NULL;
+}
+
 /*
  * name_release - lets go of names that no sample came for in a long time: interfaces of containers,
  * sub-interfaces, queues that come and go. Without this each of them would stay in memory for ever.

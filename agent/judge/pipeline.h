@@ -35,6 +35,7 @@
 struct loop;
 struct store;
 struct pipeline;
+struct world_facts;
 
 struct pipeline_counters {
 	uint64_t samples, late, duplicates, windows, findings;
@@ -63,6 +64,9 @@ void pipeline_advance(struct pipeline *pipeline, int64_t now_ns);
 void pipeline_finish(
 	struct pipeline *pipeline); /* close every window that ended by the newest sample */
 const struct pipeline_counters *pipeline_counters(const struct pipeline *pipeline);
+/* pipeline_class - what the newest window says of the class @priority; NULL: no window yet, or it
+ * is not lossless. Lent until the next window. */
+const struct world_facts *pipeline_class(const struct pipeline *pipeline, int priority);
 
 /* pipeline_expect - settings that may change, because a person accepted it, in place of those given
  * before. Copied. */

@@ -104,6 +104,7 @@ struct pipeline {
 	int64_t closed_ns; /* latest end of a closed window */
 	int64_t trimmed_ns;
 	struct golden_keep golden;
+	struct class_keep classes;
 	struct arena *expected_arena; /* .expected and its names */
 	struct expected_change *expected;
 	size_t n_expected;

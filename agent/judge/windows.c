@@ -255,6 +255,46 @@ static void golden_keep_window(struct pipeline *pipeline, const struct analyzer 
 	intake_flush(pipeline);
 }
 
+/* ---- classes ------------------------------------------------------------- */
+
+/* What was seen less than a minute ago was seen. */
+static void class_keep_seen(int64_t to_ns, double before, double *now, int64_t *seen_ns)
+{
+	if (*now > 0)
+		*seen_ns = to_ns;
+	else if (before > 0 && to_ns - *seen_ns < EACH_NS)
+		*now = before;
+}
+
+static void class_keep_one(
+	struct class_keep *keep, const struct observed *observed, int priority, int64_t to_ns)
+{
+	struct world_facts now;
+	const struct world_facts *before = &keep->facts[priority];
+	class_world_facts(observed, priority, &now);
+	class_keep_seen(to_ns, before->pause_frames, &now.pause_frames, &keep->paused_ns[priority]);
+	class_keep_seen(to_ns, before->marked, &now.marked, &keep->marked_ns[priority]);
+	class_keep_seen(to_ns, before->trimmed, &now.trimmed, &keep->trimmed_ns[priority]);
+	keep->facts[priority] = now;
+}
+
+/* Once a window, by the first analyzer that has it observed. */
+static void class_keep_window(
+	struct pipeline *pipeline, const struct analyzer *analyzer, const struct analyzer_in *in)
+{
+	struct class_keep *keep = &pipeline->classes;
+	const int64_t to_ns = in->window->to_ns;
+	if (!pipeline->clock || pipeline->priming || !analyzer->observes || to_ns <= keep->to_ns)
+		return;
+	const struct observed *observed = observe(in);
+	for (int priority = 0; priority < FABRIC_CLASSES; priority++) {
+		keep->facts[priority].fabric = NULL;
+		if (in->fabric->lossless_mask >> priority & 1)
+			class_keep_one(keep, observed, priority, to_ns);
+	}
+	keep->to_ns = to_ns;
+}
+
 /* golden signals look a minute back */
 #define KEEP_LEAST_NS (60 * NS_PER_S)
 /* So many windows behind, it is worth to look how long nothing came: a clock was set far ahead, or
@@ -289,6 +329,7 @@ static void windows_configure_slot(
 void windows_configure(struct pipeline *pipeline, const struct config *config)
 {
 	pipeline->config = config;
+	pipeline->classes = (struct class_keep){0};
 	pipeline->unjudged = config->self && config->judge;
 	pipeline->interval_ns = config_interval(config);
 	pipeline->longest_ns = KEEP_LEAST_NS;
@@ -537,6 +578,7 @@ static void windows_judge(struct pipeline *pipeline)
 		j->rc = slot->analyzer->run(in, &j->found);
 	if (j->rc == 0)
 		golden_keep_window(pipeline, slot->analyzer, in, &j->found);
+	class_keep_window(pipeline, slot->analyzer, in);
 }
 
 static void windows_failed(struct pipeline *pipeline)
@@ -657,6 +699,7 @@ static struct slot *windows_due(struct pipeline *pipeline, int64_t limit_ns)
 
 void windows_rewind(struct pipeline *pipeline, int64_t t_ns)
 {
+	pipeline->classes = (struct class_keep){0};
 	for (size_t k = 0; k < pipeline->n_slots; k++) {
 		struct slot *slot = &pipeline->slots[k];
 		/* the first whole window after it: it holds a pulse of the agent by the new clock

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyzers/measure/class_world.h"
+
 struct config;
 struct pipeline;
 struct slot;
@@ -54,6 +56,17 @@ void judging_finish(struct pipeline *pipeline);
 
 struct golden_keep { /* zeroed at first */
 	int64_t signals_ns, jobs_ns; /* when the next ones are due */
+};
+
+/*
+ * class_keep - the facts of each lossless class in the newest window, for the agent's health: a
+ * reader then need not measure all ports to say in which world a class lives. What counters showed
+ * is kept for a minute, because some are refreshed more slowly than a window is long. Loop thread.
+ */
+struct class_keep { /* zeroed at first */
+	int64_t to_ns; /* end of the window; 0: none yet */
+	struct world_facts facts[FABRIC_CLASSES]; /* .fabric NULL: not lossless */
+	int64_t paused_ns[FABRIC_CLASSES], marked_ns[FABRIC_CLASSES], trimmed_ns[FABRIC_CLASSES];
 };
 
 #endif

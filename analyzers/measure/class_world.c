@@ -217,9 +217,9 @@ static void world_add_packets(const struct window *window, struct world_facts *f
 	facts->spray_ratio = sprayed / octets;
 }
 
-void class_world_facts(const struct observed *observed, int priority, struct world_facts *ret)
+struct world_facts class_world_blank(const struct fabric *fabric, int priority)
 {
-	*ret = (struct world_facts){.fabric = observed->fabric,
+	return (struct world_facts){.fabric = fabric,
 		.priority = priority,
 		.pause_frames = NAN,
 		.marked = NAN,
@@ -228,11 +228,107 @@ void class_world_facts(const struct observed *observed, int priority, struct wor
 		.uet = NAN,
 		.srv6 = NAN,
 		.spray_ratio = NAN};
+}
+
+void class_world_facts(const struct observed *observed, int priority, struct world_facts *ret)
+{
+	*ret = class_world_blank(observed->fabric, priority);
 	for (size_t i = 0; i < observed->n_prios; i++)
 		if (observed->prios[i]->priority == priority)
 			world_add_prio(observed->prios[i], ret);
 	world_add_paths(observed, ret);
 	world_add_packets(observed->window, ret);
+}
+
+/* ---- facts by name ------------------------------------------------------- */
+
+#define WORLD_LB "lb/"
+#define WORLD_STRANGE "strange/"
+
+#define COUNTED(member)                                                                            \
+	{                                                                                          \
+#member, offsetof(struct world_facts, member), true                                \
+	}
+#define MEASURED(member)                                                                           \
+	{                                                                                          \
+#member, offsetof(struct world_facts, member), false                               \
+	}
+static const struct world_fact {
+	const char *name;
+	size_t offset;
+	bool counted; /* unsigned; else double */
+} world_fact_names[] = {COUNTED(pfc_on), COUNTED(pfc_off), COUNTED(credit_on), COUNTED(credit_off),
+	COUNTED(ecn_on), COUNTED(ecn_off), COUNTED(relative), COUNTED(absolute),
+	COUNTED(kmin_bytes), COUNTED(trim_on), COUNTED(trim_off), COUNTED(lb_mixed),
+	MEASURED(pause_frames), MEASURED(marked), MEASURED(trimmed), MEASURED(cnp), MEASURED(uet),
+	MEASURED(srv6), MEASURED(spray_ratio)};
+#undef COUNTED
+#undef MEASURED
+
+static double world_fact_get(const struct world_facts *facts, const struct world_fact *fact)
+{
+	const char *at = (const char *)facts + fact->offset;
+	if (fact->counted)
+		return *(const unsigned *)(const void *)at;
+	return *(const double *)(const void *)at;
+}
+
+static void world_fact_set(struct world_facts *facts, const struct world_fact *fact, double value)
+{
+	char *at = (char *)facts + fact->offset;
+	if (!fact->counted)
+		*(double *)(void *)at = value;
+	else if (value >= 0 && value <= UINT32_MAX)
+		*(unsigned *)(void *)at = (unsigned)value;
+}
+
+void class_world_tell(const struct world_facts *facts, class_fact_fn *fn, void *arg)
+{
+	rw_cleanup(str_done) struct str name = {0};
+	for (size_t i = 0; i < rw_countof(world_fact_names); i++) {
+		const double value = world_fact_get(facts, &world_fact_names[i]);
+		if (!isnan(value))
+			fn(arg, world_fact_names[i].name, value);
+	}
+	for (unsigned lb = 0; lb < LB_COUNT; lb++) {
+		name.n = 0;
+		str_addf(&name, WORLD_LB "%s", lb_policy_name((enum lb_policy)lb));
+		if (facts->lb[lb])
+			fn(arg, name.s, facts->lb[lb]);
+	}
+	name.n = 0;
+	str_addf(&name, WORLD_STRANGE "%s", str_or(facts->lb_strange_text, ""));
+	if (facts->lb_strange)
+		fn(arg, name.s, facts->lb_strange);
+}
+
+static bool world_take_paths(
+	struct world_facts *facts, const char *name, double value, struct arena *a)
+{
+	const bool counts = value >= 0 && value <= UINT32_MAX;
+	for (unsigned lb = 0; lb < LB_COUNT && counts; lb++) {
+		if (strncmp(name, WORLD_LB, strlen(WORLD_LB)) != 0 ||
+			!str_eq(name + strlen(WORLD_LB), lb_policy_name((enum lb_policy)lb)))
+			continue;
+		facts->lb[lb] = (unsigned)value;
+		return true;
+	}
+	if (!counts || strncmp(name, WORLD_STRANGE, strlen(WORLD_STRANGE)) != 0)
+		return false;
+	facts->lb_strange = (unsigned)value;
+	facts->lb_strange_text = arena_strdup(a, name + strlen(WORLD_STRANGE));
+	return true;
+}
+
+bool class_world_take(struct world_facts *facts, const char *name, double value, struct arena *a)
+{
+	for (size_t i = 0; i < rw_countof(world_fact_names); i++) {
+		if (!str_eq(name, world_fact_names[i].name))
+			continue;
+		world_fact_set(facts, &world_fact_names[i], value);
+		return true;
+	}
+	return world_take_paths(facts, name, value, a);
 }
 
 /* ---- conclusions --------------------------------------------------------- */

@@ -125,6 +125,18 @@ void class_world_of(const struct world_facts *facts, struct arena *a, struct cla
 void class_world_facts(const struct observed *observed, int priority, struct world_facts *ret);
 
 /*
+ * class_world_tell - each number of @facts that is known, with a name; a strange word of a device
+ * is a part of its name. class_world_take - the same back, into facts that class_world_blank()
+ * made; the name lives in @a. False: no such fact. So facts of one process are facts of another.
+ */
+typedef void class_fact_fn(void *arg, const char *name, double value);
+void class_world_tell(const struct world_facts *facts, class_fact_fn *fn, void *arg);
+bool class_world_take(struct world_facts *facts, const char *name, double value, struct arena *a);
+
+/* class_world_blank - nothing is known of the class yet. */
+struct world_facts class_world_blank(const struct fabric *fabric, int priority);
+
+/*
  * class_world_line - one line for people:
  * "priority 3: lossless by PFC (read back), ECN absolute (read back), DCQCN (declared, CNPs seen),
  * static hash (assumed)".

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -120,29 +122,75 @@ static int read_newest(struct client *client, struct arena *a, struct window *re
 	return history_window(client->history, a, &spec, ret->from_ns, last_ns, ret, e);
 }
 
-int class_worlds_read(struct client *client, const json_t *health, struct arena *a,
-	struct class_told **ret, size_t *ret_n, struct err *e)
+/* The facts that a live agent keeps, by priority. */
+struct kept_facts {
+	struct arena *a;
+	struct world_facts v[FABRIC_CLASSES];
+	unsigned known; /* a bit for each priority */
+};
+
+static int kept_take(void *arg, int n, char *const *words, char *const *names)
+{
+	struct kept_facts *kept = arg;
+	int priority, at = 0;
+	if (!words[0] || !words[1] || sscanf(words[0], "class/%1d/%n", &priority, &at) != 1 || !at)
+		return 0;
+	if (priority >= FABRIC_CLASSES)
+		return 0;
+	const double value = strtod(words[1], NULL);
+	if (class_world_take(&kept->v[priority], words[0] + at, value, kept->a))
+		kept->known |= 1u << priority;
+	return 0;
+}
+
+/* The agent measures each window: what it keeps of the newest one saves reading all ports again. */
+static int kept_read(struct client *client, struct kept_facts *kept, struct err *e)
 {
 	const struct fabric *fabric = client->config->fabric;
+	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
+		kept->v[priority] = class_world_blank(fabric, priority);
+	if (!client->agent_alive || client->past)
+		return 0;
+	return history_sql(client->history,
+		"SELECT key, value FROM health WHERE key GLOB 'class/*'", kept_take, kept, e);
+}
+
+static int measured_read(
+	struct client *client, struct arena *a, struct kept_facts *facts, struct err *e)
+{
 	struct window window;
-	*ret = arena_array(a, struct class_told, FABRIC_CLASSES);
-	*ret_n = 0;
 	const int r = read_newest(client, a, &window, e);
 	if (r < 0)
 		return r;
-	const struct analyzer_in in = {.fabric = fabric,
+	const struct analyzer_in in = {.fabric = client->config->fabric,
 		.window = &window,
 		.interval_ns = config_interval(client->config),
 		.arena = a};
 	const struct observed *observed = observe(&in);
+	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
+		if (client->config->fabric->lossless_mask >> priority & 1)
+			class_world_facts(observed, priority, &facts->v[priority]);
+	return 0;
+}
+
+int class_worlds_read(struct client *client, const json_t *health, struct arena *a,
+	struct class_told **ret, size_t *ret_n, struct err *e)
+{
+	const unsigned lossless = client->config->fabric->lossless_mask;
+	struct kept_facts facts = {.a = a};
+	*ret = arena_array(a, struct class_told, FABRIC_CLASSES);
+	*ret_n = 0;
+	int r = kept_read(client, &facts, e);
+	if (r == 0 && (lossless & ~facts.known))
+		r = measured_read(client, a, &facts, e);
+	if (r < 0)
+		return r;
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++) {
-		struct world_facts facts;
 		struct class_world world;
-		if (!(fabric->lossless_mask >> priority & 1))
+		if (!(lossless >> priority & 1))
 			continue;
-		class_world_facts(observed, priority, &facts);
-		add_captures(client, health, &facts);
-		class_world_of(&facts, a, &world);
+		add_captures(client, health, &facts.v[priority]);
+		class_world_of(&facts.v[priority], a, &world);
 		(*ret)[(*ret_n)++] = class_told_of(&world, a);
 	}
 	return 0;

@@ -199,6 +199,43 @@ static void all_worlds(void **state)
 	}
 }
 
+/* What the agent tells by name is what its reader takes: the same words and differences follow. */
+struct taking {
+	struct world_facts facts;
+	struct arena *a;
+};
+
+static void take_fact(void *arg, const char *name, double value)
+{
+	struct taking *taking = arg;
+	assert_true(class_world_take(&taking->facts, name, value, taking->a));
+}
+
+static void facts_by_name(void **state)
+{
+	for (size_t i = 0; i < rw_countof(worlds); i++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		struct fabric fabric;
+		struct world_facts facts;
+		struct class_world world, again;
+		facts_of(&worlds[i].known, &fabric, &facts);
+		facts.lb_strange = 2;
+		facts.lb_strange_text = "what/ever";
+		struct taking taking = {class_world_blank(&fabric, 3), a};
+		class_world_tell(&facts, take_fact, &taking);
+		class_world_of(&facts, a, &world);
+		class_world_of(&taking.facts, a, &again);
+		assert_string_equal(class_world_line(&world, a), class_world_line(&again, a));
+		assert_int_equal(world.n_differences, again.n_differences);
+		for (size_t k = 0; k < world.n_differences; k++)
+			assert_string_equal(world.differences[k], again.differences[k]);
+		assert_int_equal(taking.facts.lb_strange, 2);
+		assert_string_equal(taking.facts.lb_strange_text, "what/ever");
+		assert_false(class_world_take(&taking.facts, "lb/no such", 1, a));
+		assert_false(class_world_take(&taking.facts, "strange/x", -1, a));
+	}
+}
+
 static void words_of_vendors(void **state)
 {
 	static const struct {
@@ -226,6 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_worlds),
+		cmocka_unit_test(facts_by_name),
 		cmocka_unit_test(words_of_vendors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
