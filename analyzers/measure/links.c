@@ -247,14 +247,19 @@ bool link_is_down(const struct link *link)
 enum { SPEEDS_MAX = 16 }; /* distinct speeds among links of one kind; more are not counted */
 /* As many agree on the faster speed: slower links are no class, but faults. */
 #define CLASS_TIMES 3
+/* ... unless they are on so many switches, and on most that have such links: then somebody meant
+ * them to be, as with a pair of storage hosts at each leaf. */
+#define CLASS_SWITCHES 3
 
 struct link_speeds { /* of links of one kind: how many run at which speed */
 	struct link_speeds *next;
 	uint16_t tiers;
-	size_t n, n_links;
+	size_t n, n_links, n_switches;
+	const struct fabric_device *last; /* links of a switch lie together */
 	struct {
 		uint64_t speed;
-		size_t n;
+		size_t n, n_switches;
+		const struct fabric_device *last;
 	} v[SPEEDS_MAX];
 	const struct link *undecided; /* the first that is of neither class for sure; NULL: none */
 };
@@ -272,7 +277,10 @@ static void speeds_add(struct link_speeds *speeds, const struct link *link)
 		speed = link_class_speed(link);
 	if (!speed)
 		return;
+	const struct fabric_device *device = link->near->port->device;
 	speeds->n_links++;
+	speeds->n_switches += device != speeds->last;
+	speeds->last = device;
 	size_t k = 0;
 	while (k < speeds->n && speeds->v[k].speed != speed)
 		k++;
@@ -281,6 +289,18 @@ static void speeds_add(struct link_speeds *speeds, const struct link *link)
 	if (k == speeds->n)
 		speeds->v[speeds->n++].speed = speed;
 	speeds->v[k].n++;
+	speeds->v[k].n_switches += device != speeds->v[k].last;
+	speeds->v[k].last = device;
+}
+
+/* Are so many switches alike in having links at @speed that these are a class? */
+static bool speeds_are_class(const struct link_speeds *speeds, uint64_t speed)
+{
+	for (size_t k = 0; k < speeds->n; k++)
+		if (speeds->v[k].speed == speed)
+			return speeds->v[k].n_switches >= CLASS_SWITCHES &&
+				2 * speeds->v[k].n_switches > speeds->n_switches;
+	return false;
 }
 
 /* What the others among @speeds say of @link, which is one of them. */
@@ -328,12 +348,22 @@ static int vote_says(const struct vote *vote, uint64_t own)
 	return VOTE_AS_OTHERS;
 }
 
-/* Does the link's own switch leave it open? The fabric decides then. */
-static bool device_leaves_open(const struct links *links, const struct link *link)
+/* What the links of a kind in the whole fabric say. */
+static int fabric_says(
+	const struct link_speeds *speeds, const struct link *link, const struct vote *vote)
+{
+	const uint64_t own = link_class_speed(link);
+	const int says = vote_says(vote, own);
+	if (says == VOTE_SLOWER && speeds_are_class(speeds, own))
+		return VOTE_UNDECIDED;
+	return says;
+}
+
+/* Does its own switch let a link be? The fabric is not asked then. */
+static bool device_says_alike(const struct links *links, const struct link *link)
 {
 	const struct vote vote = vote_of_device(links, link);
-	const int says = vote_says(&vote, link_class_speed(link));
-	return says == VOTE_NONE || says == VOTE_UNDECIDED;
+	return vote_says(&vote, link_class_speed(link)) == VOTE_AS_OTHERS;
 }
 
 static bool link_is_judged(const struct link *link)
@@ -356,22 +386,26 @@ static const struct link_speeds *link_class_speeds(struct links *links, uint16_t
 		if (link->tiers != tiers || !link_is_judged(link) || link->near->port->speed_bps)
 			continue;
 		const struct vote vote = vote_of(speeds, link);
-		const bool open = vote_says(&vote, link_class_speed(link)) == VOTE_UNDECIDED;
-		if (open && device_leaves_open(links, link))
+		const bool open = fabric_says(speeds, link, &vote) == VOTE_UNDECIDED;
+		if (open && !device_says_alike(links, link))
 			speeds->undecided = link;
 	}
 	links->speeds = speeds;
 	return speeds;
 }
 
-/* The speed by what the fabric's links of the same kind run at. */
+/* The speed by what the fabric's links of the same kind run at; @slower: its own switch's links
+ * agree that it is slow, which stands unless the fabric has two classes. */
 static void link_class_by_fabric(
-	struct links *links, const struct link *link, struct link_class *ret)
+	struct links *links, const struct link *link, bool slower, struct link_class *ret)
 {
 	const struct link_speeds *speeds = link_class_speeds(links, link->tiers);
 	const struct vote vote = vote_of(speeds, link);
+	const int says = fabric_says(speeds, link, &vote);
+	if (slower && says != VOTE_UNDECIDED)
+		return;
 	ret->n_siblings = vote.n;
-	switch (vote_says(&vote, ret->own_bps)) {
+	switch (says) {
 	case VOTE_NONE:
 		ret->by = LINK_BY_PAIR;
 		if (vote.n == 1 && link->kind == LINK_SWITCH)
@@ -380,6 +414,7 @@ static void link_class_by_fabric(
 	case VOTE_SLOWER: ret->should_bps = vote.speed; return;
 	case VOTE_UNDECIDED:
 		ret->by = LINK_TWO_CLASSES;
+		ret->should_bps = ret->own_bps;
 		ret->faster_bps = vote.speed;
 		ret->n_own = vote.same + 1;
 		ret->n_faster = vote.agree;
@@ -405,8 +440,8 @@ bool link_class(struct links *links, const struct link *link, struct link_class 
 	ret->by = LINK_BY_SIBLINGS;
 	if (says == VOTE_SLOWER)
 		ret->should_bps = vote.speed;
-	else if (says != VOTE_AS_OTHERS)
-		link_class_by_fabric(links, link, ret);
+	if (says != VOTE_AS_OTHERS)
+		link_class_by_fabric(links, link, says == VOTE_SLOWER, ret);
 	return true;
 }
 
