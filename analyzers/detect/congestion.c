@@ -399,11 +399,11 @@ static void congestion_judge_queues(const struct congestion *congestion,
 		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == congestion->priority)
 			suspect_add(congestion, options, r->port, r, verdicts, &crowd);
 	}
-	/* where nobody is paused, marks decide */
+	/* where nobody is paused, or so little that one input alone counts, marks decide */
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
 		const struct port_prio *l = observed_prio(p, congestion->priority);
-		if (!l || congestion->devices[p->port->device->index].inputs)
+		if (!l || congestion->devices[p->port->device->index].inputs > 1)
 			continue;
 		const struct marks m =
 			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);

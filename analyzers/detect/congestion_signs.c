@@ -163,6 +163,10 @@ static const struct signature signatures[] = {
 		FROM_HOST | SLOWER | FEW_MARKS | SINGLED, 0.5, false,
 		"several inputs are paused for one receiver's queue, which is busier than its "
 		"peers; marks are not observable"},
+	{SUSPECT_QUEUE, CAUSE_INCAST, TO_HOST | MANY_MARKS | BUSY | PAUSES, 0,
+		FROM_HOST | SLOWER | SINGLED, 0.6, false,
+		"one receiver's queue is busier than its peers and marks, and an input is paused "
+		"for it"},
 	{SUSPECT_QUEUE, CAUSE_INCAST, TO_HOST | MANY_MARKS | BUSY, PAUSES, FROM_HOST | SLOWER, 0.6,
 		true,
 		"one receiver's queue is busier than its peers and marks; nobody is paused for it"},

@@ -145,6 +145,8 @@ static void test_signatures(void **state)
 			FROM_HOST | MANY_MARKS, NULL},
 		{"incast without marks to see", SUSPECT_QUEUE, TO_HOST | SEVERAL_INPUTS | BUSY,
 			FROM_HOST, "incast"},
+		{"incast of which one input alone is paused", SUSPECT_QUEUE,
+			TO_HOST | MANY_MARKS | BUSY | PAUSES, SEVERAL_INPUTS, "incast"},
 		{"incast at a slow link is the link's", SUSPECT_QUEUE,
 			TO_HOST | SEVERAL_INPUTS | MARKING | SLOWER, 0, NULL},
 		{"an uplink in an even group", SUSPECT_QUEUE, SEVERAL_INPUTS | MANY_MARKS,
