@@ -2,8 +2,10 @@
 """score - how often rocewatch is right on simulated fabrics: scenarios x seeds x cadences x faces, with and without packets.
 
 Each run records a case with rocewatch-lab, replays it with rocewatch, and compares with truth.json (judge.py). Results are appended to a file, one
-JSON object a line, so that an interrupted score goes on where it stopped. The matrix is walked in rounds: each round visits every scenario, fabric,
-face and cadence once, with another seed. The tables are made of complete rounds only. Tune on seeds 1-20, score on 1001-1100 (the default).
+JSON object a line, so that an interrupted score goes on where it stopped. The matrix is walked in rounds: each round visits every scenario, face and
+cadence once, each on a fabric of its own: no seed of a scenario is seen twice, so that a row of n runs is n fabrics. Only a run with captures shares its
+fabric, with the run without. The tables are made of complete rounds of one program only: each result holds what the programs' files add up to, and a file
+with results of others is refused. Tune on seeds 1-20, score on 10001-19999 (the default).
 """
 import argparse
 import concurrent.futures
@@ -30,7 +32,7 @@ CADENCES = ["1s", "10s", "30s"]
 AFTER_ONSET_S = {"1s": 420, "10s": 420, "30s": 1200}  # how long a fault is watched
 QUIET_S = {"1s": 600, "10s": 3600, "30s": 4 * 3600}   # how long a healthy fabric is
 ONSET_SPREAD_S = 60  # the fault begins at the scenario's time and up to this later, drawn by the seed: windows do not begin with it
-# 512 ports with 2 GB a run at 1 s: visited in every so many rounds, beginning with the first, and recorded from and to s around the onset
+# 512 ports with 2 GB a run at 1 s: visited in every so many rounds, beginning with the first, and recorded from and to s around the onset.
 EVERY_ROUNDS = {("node-047", "1s"): 5}
 SHORT_S = {("node-047", "1s"): (120, 180)}
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -87,17 +89,23 @@ def captures(options, face, cadence):
 
 
 def groups_of_round(options, turn):
-    """The runs of a round. Those of one simulated fabric (scenario, perturbed or not) stand together: cadences and faces look at the same simulation. The
-    groups come in an order drawn by the round."""
+    """The runs of a round, in an order drawn by the round: those of one fabric stand together. Each view of a scenario has the next seed, so it takes
+    rounds x views of them; a round for which too few are left has no runs."""
     first, last = options.seeds
     n = last - first + 1
-    groups = [(name, cause, perturb) for name, cause in scenario_rows(options) for perturb in options.perturb]
+    views = [(face, cadence) for cadence in options.cadences for face in options.faces]
+    if (turn + 1) * len(views) > n:
+        return
+    groups = [(name, cause, view) for name, cause in scenario_rows(options) for view in range(len(views))]
     random.Random(turn).shuffle(groups)
-    for name, cause, perturb in groups:
-        seed = first + (int(drawn(name, perturb) * 1e6) + turn) % n
+    for name, cause, view in groups:
+        face, cadence = views[view]
+        if turn % EVERY_ROUNDS.get((name, cadence), 1):
+            continue
+        seed = first + (int(drawn(name) * 1e6) + turn * len(views) + view) % n
+        perturb = options.perturb[(turn + view) % len(options.perturb)]
         yield [{"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": seed, "quiet": cause == "none"}
-               for cadence in options.cadences if turn % EVERY_ROUNDS.get((name, cadence), 1) == 0
-               for face in options.faces for packets in captures(options, face, cadence)]
+               for packets in captures(options, face, cadence)]
 
 
 def key(c):
@@ -137,6 +145,8 @@ def run(c, options):
         answer = json.loads(r.stdout)
         peers = links(open(os.path.join(work, "fabric.yaml"), encoding="utf-8").read())
         out = {**c, "hours": length / 3600, **judge(truth, answer["incidents"], peers)}
+        out["usd_true"] = truth["usd_per_hour"]
+        out["usd_told"] = sum(i["usd_per_hour"] or 0 for i in answer["incidents"] if not i.get("parent"))
         out["truth"] = [{k: f.get(k) for k in ("cause", "subject", "device", "port", "host", "group")} for f in truth.get("faults", [])]
         out["took_s"] = round(time.monotonic() - t0, 2)
         return out
@@ -153,10 +163,10 @@ def complete_rounds(options, results):
     for turn in range(options.rounds):
         asked = {key(c) for group in groups_of_round(options, turn) for c in group}
         there = sum(k in results for k in asked)
+        if not asked:
+            return turn, seen, "no seed is left"
         if there < len(asked):
             return turn, seen, f"{there} of {len(asked)} runs of round {turn + 1}"
-        if asked <= seen:
-            return turn, seen, "no seed is left"
         seen |= asked
     return options.rounds, seen, "all that was asked for"
 
@@ -199,18 +209,38 @@ class Walk:
             for c in group:
                 if time.monotonic() >= self.end:
                     return
-                self.take({**run(c, self.options), "program": self.options.program})
+                self.take({**run(c, self.options), "program": self.options.program, "commit": self.options.commit})
 
 
-def program_of(rocewatch):
-    """Version, commit and day of the program, for the page: figures without it cannot be repeated."""
-    version = subprocess.run([rocewatch, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+def program_of(*programs):
+    """What the files of the programs add up to, the detectors' and the simulation's: a commit does not say what was built."""
+    sums = hashlib.sha256()
+    for path in programs:
+        with open(path, "rb") as f:
+            sums.update(hashlib.sha256(f.read()).digest())
+    version = subprocess.run([programs[0], "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    return f"{version}, files {sums.hexdigest()[:12]}"
+
+
+def commit_of():
+    """Commit and day of the tree that the score stands in; None without git, or where it was changed since."""
     git = ["git", "-C", os.path.dirname(os.path.abspath(__file__))]
-    commit = subprocess.run([*git, "log", "-1", "--format=commit %h of %cs"], capture_output=True, text=True)
-    if commit.returncode:
-        return f"{version}, built from a tree without git"
-    changed = subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True).stdout.strip()
-    return f"{version}, {commit.stdout.strip()}{' with changes' if changed else ''}"
+    commit = subprocess.run([*git, "log", "-1", "--format=%h of %cs"], capture_output=True, text=True)
+    changed = subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True)
+    return None if commit.returncode or changed.stdout.strip() else commit.stdout.strip()
+
+
+def read_results(path, program):
+    """{key: row} of the file; {} where there is none. A file with results of another program is refused: its name."""
+    results = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                row = json.loads(line)
+                if row.get("program") != program:
+                    raise ValueError(f"{path} holds results of {row.get('program') or 'a program that was not recorded'}; this is {program}: give another file with --out")
+                results[key(row)] = row
+    return results
 
 
 def seed_range(text):
@@ -224,7 +254,7 @@ def main():
     p.add_argument("--lab", required=True, help="the rocewatch-lab executable")
     p.add_argument("--rocewatch", required=True, help="the rocewatch executable")
     p.add_argument("--out", default="score.jsonl", help="results, appended to; runs that are there already are not run again")
-    p.add_argument("--seeds", type=seed_range, default=(1001, 1100))
+    p.add_argument("--seeds", type=seed_range, default=(10001, 19999))
     p.add_argument("--scenarios", default=r"(?!tune-).*", help="regular expression; those of threshold tuning have a score of their own")
     p.add_argument("--faces", type=lambda s: s.split(","), default=FACES)
     p.add_argument("--cadences", type=lambda s: s.split(","), default=CADENCES)
@@ -244,13 +274,13 @@ def main():
     p.add_argument("--brief", action="store_true", help="the main tables only, between the marks of the last run")
     p.add_argument("--wrong", action="store_true", help="print each run that was not right")
     options = p.parse_args()
-    options.program = program_of(options.rocewatch)
-
-    results = {}
-    if os.path.exists(options.out):
-        for line in open(options.out, encoding="utf-8"):
-            row = json.loads(line)
-            results[key(row)] = row
+    options.program = program_of(options.rocewatch, options.lab)
+    options.commit = commit_of()
+    try:
+        results = read_results(options.out, options.program)
+    except ValueError as e:
+        print(f"score: {e}", file=sys.stderr)
+        return 2
     for folder in filter(None, (options.cases, options.cache)):
         os.makedirs(folder, exist_ok=True)
     begun = time.monotonic()

@@ -2,6 +2,7 @@
 import collections
 import math
 import os
+import random
 
 from judge import gap, wilson
 
@@ -14,11 +15,36 @@ MISSED = ("unknown", "silent", "half")
 def distinct(rows):
     """How many fabrics the rows looked at: a scenario with a seed, perturbed or not. Each face and cadence looks at the same ones, so that a
     mistake on one of them stands in the table many times, and so does what happens to be easy."""
-    return len({(r["scenario"], bool(r["perturb"]), r["seed"]) for r in rows})
+    return len({fabric_of(r) for r in rows})
 
 
 def plural(n, word):
     return f"{n} {word}{'s' if n != 1 else ''}"
+
+
+def fabric_of(row):
+    return (row["scenario"], bool(row["perturb"]), row["seed"])
+
+
+RESAMPLES = 1000
+
+
+def share(rows, hits, of=lambda row: 1):
+    """A share over rows, the sum of @hits over that of @of, with its 95 % interval. The fabrics are drawn anew where one was looked at more than once, as a
+    whole, since what is easy on one is easy in all looks at it (cluster bootstrap); else, and where all or none hit, which no drawing changes, Wilson's."""
+    by = collections.defaultdict(lambda: [0, 0])
+    for r in rows:
+        by[fabric_of(r)][0] += hits(r)
+        by[fabric_of(r)][1] += of(r)
+    looks = [v for v in by.values() if v[1]]
+    k, n = sum(v[0] for v in looks), sum(v[1] for v in looks)
+    if k in (0, n) or all(v[1] == 1 for v in looks):
+        return pct(k, n, len(looks))
+    draw, drawn = random.Random(len(looks)), []
+    for _ in range(RESAMPLES):
+        again = draw.choices(looks, k=len(looks))
+        drawn.append(sum(v[0] for v in again) / sum(v[1] for v in again))
+    return f"{100 * k / n:.1f} % ({100 * quantile(drawn, 0.025):.0f}-{100 * quantile(drawn, 0.975):.0f})"
 
 
 def pct(k, n, fabrics=None):
@@ -97,6 +123,23 @@ def abstained(row, bound):
 
 # ---- tables ----------------------------------------------------------------
 
+def is_right(row):
+    return row["verdict"] == "right"
+
+
+def is_wrong(row):
+    return row["verdict"] == "wrong"
+
+
+def said(row):
+    """Warnings and criticals that name a cause."""
+    return sum(i["severity"] != "info" and i["cause"] != "unknown" for i in row["named"])
+
+
+def said_right(row):
+    return sum(bool(i["right"]) for i in row["named"] if i["severity"] != "info" and i["cause"] != "unknown")
+
+
 def rate_rows(rows, by, name, bound):
     out = [f"| {name} | fabrics | runs | right | wrong root | abstained rightly | missed | precision | incidents a fault | s to see p50 / p95 | s to root p50 / p95 |",
            "|---|---|---|---|---|---|---|---|---|---|---|"]
@@ -107,10 +150,9 @@ def rate_rows(rows, by, name, bound):
         count = collections.Counter(r["verdict"] for r in v)
         rightly = sum(abstained(r, bound) for r in v)
         missed = sum(count[m] for m in MISSED) - rightly
-        said = [i for r in v for i in r["named"] if i["severity"] != "info" and i["cause"] != "unknown"]
         faults = sum(len(r["faults"]) for r in v)
-        out.append(f"| {name_of(g)} | {m} | {n} | {pct(count['right'], n, m)} | {pct(count['wrong'], n, m)} | {rightly} | {missed} | "
-                   f"{pct(sum(bool(i['right']) for i in said), len(said), m)} | {sum(r['loud'] for r in v) / faults:.2f} | {p50_p95(times(v, 'detect_s'))} | "
+        out.append(f"| {name_of(g)} | {m} | {n} | {share(v, is_right)} | {share(v, is_wrong)} | {rightly} | {missed} | "
+                   f"{share(v, said_right, said)} | {sum(r['loud'] for r in v) / faults:.2f} | {p50_p95(times(v, 'detect_s'))} | "
                    f"{p50_p95(times(v, 'root_s'))} |")
     return out
 
@@ -119,17 +161,23 @@ def family_rows(rows, bound):
     return rate_rows(rows, lambda r: r["scenario"], "scenario", bound)
 
 
+def faults_of(row):
+    return len(row["faults"])
+
+
+def within(what, most_s):
+    return lambda row: sum(f[what] is not None and f[what] <= most_s for f in row["faults"])
+
+
 def time_rows(rows):
     out = ["| face, cadence | fabrics | faults | seen in time | root in time | s to see p50 / p95 | s to root p50 / p95 |", "|---|---|---|---|---|---|---|"]
     groups = grouped(rows, face_cadence)
     for g in sorted(groups):
         v = groups[g]
         see, root = TARGETS_S.get(v[0]["cadence"], (math.inf, math.inf))
-        faults = [f for r in v for f in r["faults"]]
-        seen = sum(f["detect_s"] is not None and f["detect_s"] <= see for f in faults)
-        rooted = sum(f["root_s"] is not None and f["root_s"] <= root for f in faults)
-        m = distinct(v)
-        out.append(f"| {name_of(g)} | {m} | {len(faults)} | {pct(seen, len(faults), m)} in {see} s | {pct(rooted, len(faults), m)} in {root} s | "
+        seen = share(v, within("detect_s", see), faults_of)
+        rooted = share(v, within("root_s", root), faults_of)
+        out.append(f"| {name_of(g)} | {distinct(v)} | {sum(map(faults_of, v))} | {seen} in {see} s | {rooted} in {root} s | "
                    f"{p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} |")
     return out
 
@@ -143,7 +191,7 @@ def slow_rows(rows):
         root = TARGETS_S[g[2]][1]
         rooted = sum(f["root_s"] is not None and f["root_s"] <= root for r in v for f in r["faults"])
         if rooted < 0.9 * len(v):
-            out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} | {pct(rooted, len(v), distinct(v))} |")
+            out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} | {share(v, within('root_s', root), faults_of)} |")
     return out if len(out) > 2 else []
 
 
@@ -158,11 +206,10 @@ def bound_rows(rows, bound):
         n, m = len(v), distinct(v)
         could = sum(bound[r["scenario"], r["face"]][0] for r in v) / n
         right = sum(r["verdict"] == "right" for r in v)
-        rightly = sum(abstained(r, bound) for r in v)
         lo, hi = wilson(right / n * m, m)
-        out.append(f"| {g[1]} | {m} | {n} | {100 * could:.1f} % | {pct(right, n, m)} | {pct(right + rightly, n, m)} | "
+        out.append(f"| {g[1]} | {m} | {n} | {100 * could:.1f} % | {share(v, is_right)} | {share(v, lambda r: is_right(r) or abstained(r, bound))} | "
                    f"{100 * (right / n - could):+.1f} ({100 * (lo - could):+.1f} to {100 * (hi - could):+.1f}) | "
-                   f"{pct(sum(r['verdict'] == 'wrong' for r in v), n, m)} |")
+                   f"{share(v, is_wrong)} |")
     return out
 
 
@@ -177,8 +224,19 @@ def bound_misses(rows, bound):
         could = bound[g[0], g[2]][0]
         right = sum(r["verdict"] == "right" for r in v)
         if wilson(right, len(v))[1] < could - 0.03:
-            out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {len(v)} | {100 * could:.0f} % | {pct(right, len(v), distinct(v))} |")
+            out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {len(v)} | {100 * could:.0f} % | {share(v, is_right)} |")
     return out if len(out) > 2 else []
+
+
+def rate_interval(quiet):
+    """Of warnings a day and fabric; where none was seen, up to what three of such scores would show once (the rule of three)."""
+    if not any(r["loud"] for r in quiet):
+        return f"0 to {24 * 3 / sum(r['hours'] for r in quiet):.2f}"
+    draw, drawn = random.Random(len(quiet)), []
+    for _ in range(RESAMPLES):
+        again = draw.choices(quiet, k=len(quiet))
+        drawn.append(24 * sum(r["loud"] for r in again) / sum(r["hours"] for r in again))
+    return f"{quantile(drawn, 0.025):.2f} to {quantile(drawn, 0.975):.2f}"
 
 
 def quiet_part(quiet):
@@ -187,10 +245,13 @@ def quiet_part(quiet):
     caused = sum(r["false"] for r in quiet)
     infos = sum(r["infos"] for r in quiet)
     fabrics = distinct(quiet)
+    rate = "The runs repeat what few fabrics do: no rate a day follows from them"
+    if fabrics == len(quiet):
+        rate = f"{24 * loud / hours:.2f} false warnings a day and fabric (95 % {rate_interval(quiet)}, fabrics drawn anew)"
     alarmed = distinct([r for r in quiet if r["loud"]])
     out = ["### Nothing wrong", "",
            f"{plural(fabrics, 'distinct fabric')} with nothing wrong, most of them chosen because they look as if: {alarmed} of them, {pct(alarmed, fabrics)}, had a warning or a critical in at least "
-           f"one of {plural(len(quiet), 'run')} ({loud} in all, {caused} with a cause). The runs last {hours:.0f} hours together, but repeat what few fabrics do: no rate a day follows from them. "
+           f"one of {plural(len(quiet), 'run')} ({loud} in all, {caused} with a cause). The runs last {hours:.0f} hours together. {rate}. "
            f"{infos / hours:.3f} infos an hour.",
            "", "| scenario | fabrics | with an alarm | runs | hours | warnings and criticals | named |", "|---|---|---|---|---|---|---|"]
     groups = grouped(quiet, lambda r: r["scenario"])
@@ -200,6 +261,25 @@ def quiet_part(quiet):
         said = collections.Counter(n["cause"] for r in v for n in r["named"] if n["severity"] != "info")
         out.append(f"| {g} | {distinct(v)} | {distinct([r for r in v if r['loud']])} | {len(v)} | {h:.0f} | {sum(r['loud'] for r in v)} | "
                    f"{', '.join(f'{c} {n}' for c, n in said.most_common(4)) or '-'} |")
+    return out + [""]
+
+
+def price_part(single):
+    """What the incidents of a run cost an hour, together, beside what the fault really costs. Runs that stand still have no step to compare."""
+    rows = [r for r in single if r["face"] == "full" and r.get("usd_true") and r["verdict"] == "right"]
+    if not rows:
+        return []
+    out = ["### Prices, full face", "", "Told over true price an hour, where the cause was right and the fault costs something: 1 is right.", "",
+           "| scenario | cadence | fabrics | true, USD/h | told over true p5 / p50 / p95 | within 1 % | within 5 % |", "|---|---|---|---|---|---|---|"]
+    groups = grouped(rows, lambda r: (r["scenario"], float(r["cadence"].rstrip("s")), r["cadence"]))
+    groups["all", 0, "all"] = rows
+    for g in sorted(groups, key=lambda g: (g[0] == "all", g)):
+        v = groups[g]
+        ratio = [r["usd_told"] / r["usd_true"] for r in v]
+        near = [share(v, lambda r, most=most: abs(r["usd_told"] / r["usd_true"] - 1) <= most) for most in (0.01, 0.05)]
+        usd = sorted(r["usd_true"] for r in v)
+        out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {usd[0]:.0f} to {usd[-1]:.0f} | {quantile(ratio, 0.05):.3f} / {quantile(ratio, 0.5):.3f} / {quantile(ratio, 0.95):.3f} | "
+                   f"{near[0]} | {near[1]} |")
     return out + [""]
 
 
@@ -218,7 +298,7 @@ def confusion_part(single):
         n = sum(confusion[c].values())
         instead = ", ".join(f"{s} {k}" for s, k in confusion[c].most_common() if s != "right")
         m = distinct(families[c])
-        out.append(f"| {c} | {m} | {n} | {pct(confusion[c]['right'], n, m)} | {instead or '-'} |")
+        out.append(f"| {c} | {m} | {n} | {share(families[c], is_right)} | {instead or '-'} |")
     return out + [""]
 
 
@@ -275,7 +355,8 @@ def programs(results):
     """Which program was scored. Rows of several are told apart: a table of them is a table of none."""
     count = collections.Counter(r.get("program") or "a program that was not recorded" for r in results)
     if len(count) == 1:
-        return f"Measured with {next(iter(count))}."
+        commits = sorted({r["commit"] for r in results if r.get("commit")})
+        return f"Measured with {next(iter(count))}{', built at commit ' + ' or '.join(commits) if commits else ''}."
     return "Measured with DIFFERENT programs: " + "; ".join(f"{plural(n, 'run')} with {p}" for p, n in count.most_common()) + "."
 
 
@@ -291,9 +372,12 @@ def packets_part(results, bound):
     return ["### Packets", ""] + rate_rows(rows, lambda r: "with captures" if r["packets"] else "counters alone", "evidence", bound) + [""]
 
 
+def both_found(row):
+    return all(f["found"] for f in row["faults"])
+
+
 def double_part(double, bound):
-    both = sum(all(f["found"] for f in r["faults"]) for r in double)
-    return ["### Two faults at once", "", f"Two faults at once: both named in {pct(both, len(double), distinct(double))} of {plural(len(double), 'run')} on {plural(distinct(double), 'fabric')}.", ""] + \
+    return ["### Two faults at once", "", f"Two faults at once: both named in {share(double, both_found)} of {plural(len(double), 'run')} on {plural(distinct(double), 'fabric')}.", ""] + \
         rate_rows(double, face_cadence, "face, cadence", bound) + [""]
 
 
@@ -342,6 +426,7 @@ def markdown(results, rounds=None):
         out += double_part(double, bound)
     if quiet:
         out += quiet_part(quiet)
+    out += price_part(single)
     out += confusion_part(single)
     out += calibration_part(ok)
     return "\n".join(out)

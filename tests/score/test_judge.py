@@ -89,6 +89,22 @@ class Judge(unittest.TestCase):
         other = table.markdown(rows + [{**r, "seed": 2} for r in rows], 1)
         self.assertIn("| s | 2 | 36 | 100.0 % (34-100) |", other)
 
+    def test_fabrics_are_drawn_as_a_whole(self):
+        """40 fabrics, four looks at each: where looks at one agree the interval is that of 40 runs, where they do not it is that of 160."""
+        def rows(right):
+            return [{"scenario": "s", "perturb": False, "seed": seed, "hit": right(seed, look)} for seed in range(40) for look in range(4)]
+        wide = table.share(rows(lambda seed, look: seed % 2 == 0), lambda r: r["hit"])
+        close = table.share(rows(lambda seed, look: (seed + look) % 2 == 0), lambda r: r["hit"])
+        self.assertRegex(wide, r"^50.0 % \(3[45]-6[56]\)$")
+        self.assertEqual(close, "50.0 % (50-50)")
+        self.assertEqual(table.share(rows(lambda seed, look: True), lambda r: r["hit"]), "100.0 % (91-100)")
+
+    def test_prices(self):
+        answer = judge({"cause": HOST["cause"], "faults": [HOST]}, [said("slow_receiver", host="node-001")], links(FABRIC))
+        row = {"scenario": "s", "face": "full", "cadence": "1s", "packets": False, "perturb": False, "hours": 1.0, "program": "p", **answer}
+        text = table.markdown([{**row, "seed": seed, "usd_true": 100, "usd_told": 100 + 2 * seed} for seed in range(4)], 1)
+        self.assertIn("| s | 1s | 4 | 100 to 100 | 1.003 / 1.030 / 1.057 | 25.0 % (5-70) | 75.0 % (30-95) |", text)
+
     def test_quiet_fabrics_are_counted(self):
         answer = judge({"cause": "none", "faults": []}, [], {})
         loud = judge({"cause": "none", "faults": []}, [said("incast", host="node-001")], {})

@@ -1,6 +1,8 @@
 """The quick score fails when a family falls by more than its interval, and only then."""
+import json
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -33,7 +35,7 @@ class Rounds(unittest.TestCase):
 
     def options(self, **more):
         class Options:
-            seeds, cadences, faces, packets, perturb, rounds = (1, 2), ["10s", "30s"], ["full"], [False], [False, True], 4
+            seeds, cadences, faces, packets, perturb, rounds = (1, 4), ["10s", "30s"], ["full"], [False], [False, True], 4
         for k, v in more.items():
             setattr(Options, k, v)
         return Options
@@ -48,15 +50,40 @@ class Rounds(unittest.TestCase):
     def test_complete(self):
         options = self.options()
         walked = [[c for g in score.groups_of_round(options, turn) for c in g] for turn in range(2)]
-        self.assertEqual(len(walked[0]), 8)
+        self.assertEqual(len(walked[0]), 4)
         first = {score.key(c) for c in walked[0]}
         self.assertEqual(score.complete_rounds(options, {})[0], 0)
         part = {k: 1 for k in sorted(first)[1:]}
-        self.assertEqual(score.complete_rounds(options, part)[::2], (0, "7 of 8 runs of round 1"))
+        self.assertEqual(score.complete_rounds(options, part)[::2], (0, "3 of 4 runs of round 1"))
         self.assertEqual(score.complete_rounds(options, {k: 1 for k in first})[0], 1)
         both = first | {score.key(c) for c in walked[1]}
-        self.assertEqual(len(both), 16)
+        self.assertEqual(len(both), 8)
         self.assertEqual(score.complete_rounds(options, {k: 1 for k in both})[::2], (2, "no seed is left"))
+
+    def test_each_run_is_a_fabric(self):
+        """A row of the table is of as many fabrics as it has runs: faces and cadences see others, each round does. Captures share theirs."""
+        options = self.options(seeds=(1, 100), faces=["full", "eos-snmp"], packets="some")
+        runs = [c for turn in range(20) for g in score.groups_of_round(options, turn) for c in g]
+        for name in ("incast", "healthy"):
+            mine = [c for c in runs if c["scenario"] == name and not c["packets"]]
+            self.assertEqual(len(mine), 80)
+            self.assertEqual(len({c["seed"] for c in mine}), 80)
+            for face in options.faces:
+                self.assertEqual({c["perturb"] for c in mine if c["face"] == face}, {False, True})
+        twice = {(c["scenario"], c["seed"], c["perturb"]) for c in runs if c["packets"]}
+        self.assertTrue(twice < {(c["scenario"], c["seed"], c["perturb"]) for c in runs if not c["packets"]})
+
+    def test_one_program(self):
+        """Results of another program are not gone on with."""
+        row = {"scenario": "incast", "face": "full", "cadence": "1s", "packets": False, "perturb": False, "seed": 1, "program": "a"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "score.jsonl")
+            self.assertEqual(score.read_results(path, "a"), {})
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(json.dumps(row) + "\n" + json.dumps({**row, "seed": 2}) + "\n")
+            self.assertEqual(len(score.read_results(path, "a")), 2)
+            with self.assertRaisesRegex(ValueError, "holds results of a; this is b"):
+                score.read_results(path, "b")
 
     def test_onset(self):
         """The phase of an onset is the seed's, the same at every cadence; fabrics with nothing wrong have none."""
