@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "agent/document/json_value.h"
+#include "agent/mcp/tool_schemas.h"
 #include "agent/web/web_documents.h"
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -82,26 +83,48 @@ static json_t *tool_schema(const struct served_document *row)
 	return schema;
 }
 
+/* What the tool answers; NULL: nothing describes it. */
+static json_t *tool_output_schema(const struct served_document *row)
+{
+	char name[TOOL_NAME_MAX];
+	snprintf(name, sizeof(name), "%s", str_or(row->schema, row->path));
+	for (char *c = name; *c; c++)
+		if (*c == '/')
+			*c = '-';
+	for (size_t i = 0; tool_schemas[i].name; i++)
+		if (str_eq(tool_schemas[i].name, name))
+			return json_loads(tool_schemas[i].text, 0, NULL);
+	return NULL;
+}
+
+struct tool_list {
+	json_t *tools;
+	bool structured; /* answers have structuredContent, which outputSchema describes */
+};
+
 static void tool_add(void *arg, const struct served_document *row)
 {
+	const struct tool_list *list = arg;
 	char name[TOOL_NAME_MAX];
 	json_t *tool = json_object();
 	json_object_set_new(tool, "name", json_string(tool_name(name, row)));
 	json_object_set_new(tool, "description", json_string(row->summary));
 	json_object_set_new(tool, "inputSchema", tool_schema(row));
+	if (list->structured)
+		json_object_set_new(tool, "outputSchema", tool_output_schema(row));
 	json_object_set_new(tool, "annotations",
 		json_pack("{s:b, s:b, s:b, s:b}", "readOnlyHint", 1, "destructiveHint", 0,
 			"idempotentHint", 1, "openWorldHint", 0));
-	json_array_append_new(arg, tool);
+	json_array_append_new(list->tools, tool);
 }
 
-/* mcp_tools_list - the array "tools": name, description, inputSchema, annotations. In order of the
- * table. */
-static json_t *mcp_tools_list(void)
+/* mcp_tools_list - the array "tools": name, description, inputSchema, outputSchema where answers
+ * are @structured, annotations. In order of the table. */
+static json_t *mcp_tools_list(bool structured)
 {
-	json_t *tools = json_array();
-	served_each(tool_add, tools);
-	return tools;
+	struct tool_list list = {json_array(), structured};
+	served_each(tool_add, &list);
+	return list.tools;
 }
 
 struct tool_search {
@@ -428,10 +451,16 @@ static json_t *mcp_ping(struct mcp *mcp, const struct mcp_request *request)
 	return mcp_result(request, json_object());
 }
 
+/* Revisions before 2025-06-18 have neither structuredContent nor outputSchema. */
+static bool mcp_structured(const struct mcp_request *request)
+{
+	return strcmp(request->version, "2025-06-18") >= 0;
+}
+
 static json_t *mcp_list_tools(struct mcp *mcp, const struct mcp_request *request)
 {
 	json_t *result = json_object();
-	json_object_set_new(result, "tools", mcp_tools_list());
+	json_object_set_new(result, "tools", mcp_tools_list(mcp_structured(request)));
 	mcp_put_cache(request, result);
 	return mcp_result(request, result);
 }
@@ -470,10 +499,9 @@ static json_t *mcp_call_tool(struct mcp *mcp, const struct mcp_request *request)
 	if (!row)
 		return mcp_error(request->id, MCP_PARAMS,
 			"unknown tool '%.128s'; tools/list names them", name);
-	const bool structured = strcmp(request->version, "2025-06-18") >= 0;
 	return mcp_result(request,
 		mcp_tools_call(mcp->base, mcp->make, row,
-			json_object_get(request->params, "arguments"), structured));
+			json_object_get(request->params, "arguments"), mcp_structured(request)));
 }
 
 enum mcp_era { MCP_LEGACY = 1, MCP_MODERN = 2, MCP_BOTH = MCP_LEGACY | MCP_MODERN };

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import jsonschema
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from shipped import shipped  # noqa: E402
 
@@ -57,7 +59,7 @@ class Session:
         assert reply["id"] == self.id and reply["jsonrpc"] == "2.0", reply
         return reply
 
-    def tool(self, name, **arguments):
+    def tool(self, name, /, **arguments):
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 
     def begin(self, version="2025-06-18"):
@@ -111,6 +113,7 @@ class Mcp(unittest.TestCase):
                 self.assertEqual(session.ask("ping")["result"], {})
                 answer = session.tool("status")
                 self.assertEqual("structuredContent" in answer, agreed > "2025-06")
+                self.assertEqual({"outputSchema" in t for t in session.ask("tools/list")["result"]["tools"]}, {agreed > "2025-06"})
                 session.child.stdin.close()
                 self.assertEqual(session.child.wait(DEADLINE_S), 0)
 
@@ -207,6 +210,29 @@ class Mcp(unittest.TestCase):
         self.assertTrue(session.tool("status")["structuredContent"]["incidents"])
         early = session.tool("status", until=EARLY)["structuredContent"]
         self.assertEqual((early["incidents"], early["agent"]["past"]), ([], True))
+
+    def test_each_answer_is_of_its_schema(self):
+        """... by jsonschema, and by the official SDK where that is installed."""
+        session = self.session()
+        session.begin()
+        one = {"id": session.tool("incidents")["structuredContent"]["incidents"][0]["id"]}
+        given = {"incident_show": one, "incident_timeline": one, "blame": {"name": "leaf1:Ethernet1"}, "query": {"metric": "port.in_octets", "max_kib": 1024},
+                 "tune_show": None}
+        tools = session.ask("tools/list")["result"]["tools"]
+        for tool in tools:
+            arguments = given.get(tool["name"], {})
+            jsonschema.Draft202012Validator.check_schema(tool["outputSchema"])
+            answer = session.tool(tool["name"], **(arguments or {}))
+            self.assertEqual(answer["isError"], arguments is None, answer["content"][0]["text"][:300] if answer["isError"] else "")
+            if arguments is not None:
+                jsonschema.validate(answer["structuredContent"], tool["outputSchema"])
+        python = os.environ.get("RW_MCP_PYTHON", sys.executable)
+        if subprocess.run([python, "-c", "import mcp"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no official SDK: python3 -m venv DIR && DIR/bin/pip install mcp, then RW_MCP_PYTHON=DIR/bin/python")
+        sdk = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_sdk.py")
+        called = subprocess.run([python, sdk, ROCEWATCH, self.db, json.dumps(given | {"tune_show": {}})], capture_output=True, text=True, check=False)
+        self.assertEqual(called.returncode, 0, called.stderr)
+        self.assertEqual(json.loads(called.stdout), [tool["name"] for tool in tools if tool["name"] != "tune_show"])
 
     def test_what_a_model_can_mend_is_a_result(self):
         session = self.session()
