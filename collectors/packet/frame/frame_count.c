@@ -182,8 +182,8 @@ static bool count_is_srv6(const struct roce_packet *packet)
 
 void encapsulation_count_add(struct encapsulation_count *count, const struct roce_packet *packet)
 {
-	for (unsigned i = 0; i < LAYER_COUNT; i++)
-		count->by_layer[i] += packet->layers >> i & 1;
+	for (uint32_t layers = packet->layers; layers; layers &= layers - 1)
+		count->by_layer[__builtin_ctz(layers)]++;
 	count->inner_cut += packet->inner_cut;
 	count->roce_srv6 += count_is_srv6(packet);
 	count->trimmed += packet->trimmed;

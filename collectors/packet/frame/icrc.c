@@ -1,9 +1,14 @@
 /* icrc - CRC-32 by tables, eight bytes a step ("slicing-by-8", Kounavis and Berry, "Novel Table
- * Lookup-Based Algorithms for High-Performance CRC Generation", 2008), and the ICRC made of it. */
+ * Lookup-Based Algorithms for High-Performance CRC Generation", 2008), or by carry-less
+ * multiplication where the processor has it, and the ICRC made of it. */
 #include "collectors/packet/frame/icrc.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #define CRC32_POLY 0xEDB88320u /* IEEE 802.3, reflected */
 
@@ -13,6 +18,7 @@ enum {
 	UDP_BYTES = 8,
 	BTH_BYTES = 12,
 	LRH_BYTES = 8,
+	ICRC_HEAD_MAX = 80, /* headers, and the odd bytes behind them */
 	PROTO_UDP = 17
 };
 
@@ -39,6 +45,72 @@ __attribute__((constructor)) static void crc32_tables(void)
 	static const uint8_t ones[LRH_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	crc_of_lrh = crc32_ieee(0, ones, LRH_BYTES);
 }
+
+/*
+ * By carry-less multiplication, sixteen bytes a step: V. Gopal et al., "Fast CRC Computation for
+ * Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009; the constants are those of its
+ * appendix for the polynomial of IEEE 802.3, reflected. Bytes of zero before a message change
+ * nothing as long as the register is zero: the message is filled up in front.
+ */
+#ifdef __x86_64__
+enum { FOLD_BYTES = 16 };
+
+static bool folds; /* this processor does */
+
+__attribute__((constructor)) static void icrc_processor(void)
+{
+	__builtin_cpu_init();
+	folds = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+}
+
+__attribute__((target("pclmul,sse4.1"))) static __m128i fold_on(
+	__m128i sum, const uint8_t *data, size_t n)
+{
+	const __m128i by = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+	for (; n; n -= FOLD_BYTES, data += FOLD_BYTES) {
+		const __m128i low = _mm_clmulepi64_si128(sum, by, 0x00);
+		const __m128i high = _mm_clmulepi64_si128(sum, by, 0x11);
+		const __m128i next = _mm_loadu_si128((const __m128i *)(const void *)data);
+		sum = _mm_xor_si128(_mm_xor_si128(low, high), next);
+	}
+	return sum;
+}
+
+/* What is left of @sum, 16 bytes, by the polynomial. */
+__attribute__((target("pclmul,sse4.1"))) static uint32_t fold_end(__m128i sum)
+{
+	const __m128i by = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+	const __m128i low_words = _mm_set_epi32(0, -1, 0, -1);
+	const __m128i polynomial = _mm_set_epi64x(0x01f7011641, 0x01db710641);
+	__m128i part = _mm_clmulepi64_si128(sum, by, 0x10);
+	sum = _mm_xor_si128(_mm_srli_si128(sum, 8), part);
+	part = _mm_srli_si128(sum, 4);
+	sum = _mm_and_si128(sum, low_words);
+	sum = _mm_clmulepi64_si128(sum, _mm_set_epi64x(0, 0x0163cd6124), 0x00);
+	sum = _mm_xor_si128(sum, part);
+	part = _mm_and_si128(sum, low_words);
+	part = _mm_clmulepi64_si128(part, polynomial, 0x10);
+	part = _mm_and_si128(part, low_words);
+	part = _mm_clmulepi64_si128(part, polynomial, 0x00);
+	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(sum, part), 1);
+}
+
+/* icrc_folded - crc32_ieee(@crc, ...) of @head and then @rest; @n_head at least 4 and at most
+ * ICRC_HEAD_MAX, @n_rest a multiple of FOLD_BYTES. */
+__attribute__((target("pclmul,sse4.1"))) static uint32_t icrc_folded(
+	uint32_t crc, const uint8_t *head, size_t n_head, const uint8_t *rest, size_t n_rest)
+{
+	uint8_t filled[ICRC_HEAD_MAX] = {0};
+	uint32_t word;
+	const size_t before = -n_head % FOLD_BYTES;
+	memcpy(filled + before, head, n_head);
+	memcpy(&word, filled + before, sizeof(word));
+	word ^= ~crc;
+	memcpy(filled + before, &word, sizeof(word));
+	__m128i sum = fold_on(_mm_setzero_si128(), filled, before + n_head);
+	return ~fold_end(fold_on(sum, rest, n_rest));
+}
+#endif
 
 static uint32_t icrc_le32(const uint8_t *data)
 {
@@ -79,7 +151,7 @@ int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret)
 	if (n < head_bytes)
 		return -EINVAL;
 
-	uint8_t h[IP6_BYTES + UDP_BYTES + BTH_BYTES];
+	uint8_t h[ICRC_HEAD_MAX];
 	memcpy(h, ip, head_bytes);
 	if (h[0] == 0x45 && h[9] == PROTO_UDP) {
 		h[1] = 0xff; /* TOS */
@@ -95,7 +167,16 @@ int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret)
 	h[ip_bytes + 6] = h[ip_bytes + 7] = 0xff; /* UDP checksum */
 	h[ip_bytes + UDP_BYTES + 4] = 0xff; /* BTH: FECN, BECN, reserved */
 
-	const uint32_t crc = crc32_ieee(crc_of_lrh, h, head_bytes);
-	*ret = crc32_ieee(crc, ip + head_bytes, n - head_bytes);
+	const size_t body = n - head_bytes;
+#ifdef __x86_64__
+	if (folds) {
+		const size_t odd = body % FOLD_BYTES;
+		memcpy(h + head_bytes, ip + head_bytes, odd);
+		*ret = icrc_folded(
+			crc_of_lrh, h, head_bytes + odd, ip + head_bytes + odd, body - odd);
+		return 0;
+	}
+#endif
+	*ret = crc32_ieee(crc32_ieee(crc_of_lrh, h, head_bytes), ip + head_bytes, body);
 	return 0;
 }

@@ -52,13 +52,6 @@ char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode)
 	return buf;
 }
 
-enum roce_role roce_opcode_role(uint8_t opcode)
-{
-	if (roce_opcode_defined(opcode))
-		return roce_operations[opcode & 31].role;
-	return ROLE_NONE;
-}
-
 const char *aeth_nak_text(uint8_t syndrome)
 {
 	static const char *const text[] = {"PSN sequence error", "invalid request",

@@ -42,7 +42,12 @@ static inline bool roce_opcode_defined(uint8_t opcode)
  * not define. */
 #define ROCE_OPCODE_TEXT_MAX 48
 char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode);
-enum roce_role roce_opcode_role(uint8_t opcode);
+static inline enum roce_role roce_opcode_role(uint8_t opcode)
+{
+	if (roce_opcode_defined(opcode))
+		return roce_operations[opcode & 31].role;
+	return ROLE_NONE;
+}
 const char *aeth_nak_text(uint8_t syndrome); /* of a NAK: "PSN sequence error", ... */
 
 #endif

@@ -52,7 +52,7 @@ static void ran_out(const struct frame *frame, struct roce_packet *packet)
 		roce_parse_bad(packet, ROCE_SHORT_PACKET);
 }
 
-static void parse_extensions(struct frame *frame, struct roce_packet *packet, size_t body)
+static inline void parse_extensions(struct frame *frame, struct roce_packet *packet, size_t body)
 {
 	if (!roce_opcode_defined(packet->opcode))
 		return;
@@ -89,7 +89,7 @@ static void parse_extensions(struct frame *frame, struct roce_packet *packet, si
 
 /* parse_bth_fields - the base transport header; false: not whole or of another version, which is
  * said in @packet. */
-static bool parse_bth_fields(struct frame *frame, struct roce_packet *packet)
+static inline bool parse_bth_fields(struct frame *frame, struct roce_packet *packet)
 {
 	const uint8_t *h = bytes_take(&frame->b, BTH_BYTES);
 	if (!h) {
@@ -138,7 +138,7 @@ static void parse_icrc(
 
 /* parse_bth - all of a RoCEv2 packet. The reader stands behind the UDP header at @udp; @udp_bytes:
  * UDP length, header included. */
-static void parse_bth(
+static inline void parse_bth(
 	struct frame *frame, struct roce_packet *packet, const uint8_t *udp, size_t udp_bytes)
 {
 	if (udp_bytes < UDP_BYTES + BTH_BYTES + ICRC_BYTES) {
