@@ -27,8 +27,12 @@ struct timed_packet {
 	uint16_t source;
 };
 
+struct rhythm_address {
+	uint8_t bytes[16];
+};
+
 struct rhythm_source {
-	uint8_t family, address[16];
+	uint8_t family;
 	int64_t last_ns; /* in the burst under way; 0 none */
 	size_t n, was_last; /* bursts it took part in; was the last of */
 	double sum_s, squares; /* of its last packet against the burst's first one */
@@ -43,6 +47,8 @@ struct pcap_rhythm {
 	size_t n, cap;
 	struct rhythm_source *sources;
 	size_t n_sources, cap_sources;
+	struct rhythm_address *addresses; /* of the sources: what is compared for each packet */
+	size_t cap_addresses;
 	struct smap *index;
 	uint16_t guess[1 << GUESS_BITS];
 };
@@ -61,6 +67,7 @@ void pcap_rhythm_free(struct pcap_rhythm *rhythm)
 	smap_free(rhythm->index);
 	free(rhythm->v);
 	free(rhythm->sources);
+	free(rhythm->addresses);
 	free(rhythm);
 }
 
@@ -75,9 +82,9 @@ static uint64_t rhythm_source_of(struct pcap_rhythm *rhythm, uint8_t family, con
 	at = rhythm->n_sources;
 	smap_put(rhythm->index, (const char *)src, 16, at);
 	rw_grow(rhythm->sources, rhythm->n_sources, rhythm->cap_sources);
-	struct rhythm_source *source = &rhythm->sources[rhythm->n_sources++];
-	*source = (struct rhythm_source){.family = family};
-	memcpy(source->address, src, sizeof(source->address));
+	rw_grow(rhythm->addresses, rhythm->n_sources, rhythm->cap_addresses);
+	memcpy(rhythm->addresses[at].bytes, src, sizeof(rhythm->addresses[at].bytes));
+	rhythm->sources[rhythm->n_sources++] = (struct rhythm_source){.family = family};
 	return at;
 }
 
@@ -96,7 +103,7 @@ void pcap_rhythm_add(struct pcap_rhythm *rhythm, int64_t t_ns, uint8_t family,
 		return;
 	uint16_t *guess = rhythm_guess(rhythm, src);
 	uint64_t at = *guess;
-	if (at >= rhythm->n_sources || memcmp(rhythm->sources[at].address, src, 16) != 0)
+	if (at >= rhythm->n_sources || __builtin_memcmp(&rhythm->addresses[at], src, 16) != 0)
 		at = rhythm_source_of(rhythm, family, src);
 	if (at == SOURCES_MAX)
 		return;
@@ -257,7 +264,7 @@ static void pcap_rhythm_last(const struct pcap_rhythm *rhythm, const struct burs
 	ret->last_by_s = by_s;
 	ret->last_share = (double)last->was_last / (double)bursts->n;
 	ret->last_family = last->family;
-	memcpy(ret->last_src, last->address, sizeof(ret->last_src));
+	memcpy(ret->last_src, &rhythm->addresses[last - rhythm->sources], sizeof(ret->last_src));
 }
 
 void pcap_rhythm_find(struct pcap_rhythm *rhythm, struct pcap_rhythm_found *ret)
