@@ -171,7 +171,10 @@ size_t flow_ports_bytes(const struct flow_ports *ports)
 
 /* keyed_index - putting, growing and removing. */
 
-enum { KEYED_SLOTS_MIN = 64 };
+enum {
+	KEYED_SLOTS_MIN = 64,
+	KEYED_SPARSE_MAX = 1 << 17, /* slots, 1 MiB: up to there most keys are in their first one */
+};
 
 void keyed_index_init(struct keyed_index *index)
 {
@@ -208,7 +211,10 @@ static void keyed_index_grow(struct keyed_index *index)
 
 void keyed_index_put(struct keyed_index *index, uint64_t hash, uint32_t position)
 {
-	if ((uint64_t)(index->n + 1) * 5 > (uint64_t)(index->mask + 1) * 4)
+	uint64_t fifths = 4;
+	if (index->mask < KEYED_SPARSE_MAX)
+		fifths = 2;
+	if ((uint64_t)(index->n + 1) * 5 > (index->mask + 1) * fifths)
 		keyed_index_grow(index);
 	keyed_index_place(index, keyed_tag(hash), position + 1);
 	index->n++;
@@ -246,6 +252,7 @@ void keyed_index_move(struct keyed_index *index, uint64_t hash, uint32_t from, u
 void flow_store_init(struct flow_table *table)
 {
 	_Static_assert(sizeof(struct flow_qp) == 64, "one cache line");
+	_Static_assert(sizeof(struct flow_stream) == 128, "two cache lines");
 	flow_pool_init(&table->qps, sizeof(struct flow_qp));
 	flow_pool_init(&table->first_ns, sizeof(int64_t));
 	flow_pool_init(&table->streams, sizeof(struct flow_stream));
@@ -329,7 +336,7 @@ static uint64_t flow_store_host_hash(
 	return siphash13_end(&state, 17ull << 56 | family);
 }
 
-static uint64_t flow_store_pair_hash(const struct flow_table *table, uint32_t src, uint32_t dst)
+uint64_t flow_store_pair_hash(const struct flow_table *table, uint32_t src, uint32_t dst)
 {
 	struct siphash_state state = siphash_begin(&table->key);
 	siphash13_word(&state, (uint64_t)src << 32 | dst);
@@ -348,20 +355,26 @@ uint64_t flow_store_distinct_hash(
 
 /* ---- hosts --------------------------------------------------------------- */
 
+static uint32_t flow_store_find_host(
+	const struct flow_table *table, unsigned family, const uint8_t *address, uint64_t hash)
+{
+	uint32_t at = keyed_tag(hash);
+	for (;;) {
+		const uint32_t id = keyed_index_next(&table->by_host, hash, &at);
+		if (id == KEYED_NONE ||
+			flow_store_is_host(flow_store_host(table, id), family, address))
+			return id;
+	}
+}
+
 static uint32_t flow_store_need_host(
 	struct flow_table *table, unsigned family, const uint8_t *address)
 {
 	const uint64_t hash = flow_store_host_hash(table, family, address);
-	uint32_t at = keyed_tag(hash);
-	for (;;) {
-		const uint32_t id = keyed_index_next(&table->by_host, hash, &at);
-		if (id == KEYED_NONE)
-			break;
-		struct flow_host *host = flow_store_host(table, id);
-		if (!flow_store_is_host(host, family, address))
-			continue;
-		host->used++;
-		return id;
+	const uint32_t known = flow_store_find_host(table, family, address, hash);
+	if (known != KEYED_NONE) {
+		flow_store_host(table, known)->used++;
+		return known;
 	}
 	const uint32_t id = flow_pool_take(&table->hosts);
 	struct flow_host *host = flow_store_host(table, id);
@@ -395,10 +408,24 @@ uint32_t flow_store_pair(const struct flow_table *table, uint32_t src, uint32_t 
 		const uint32_t id = keyed_index_next(&table->by_pair, hash, &at);
 		if (id == KEYED_NONE)
 			return FLOW_NONE;
-		const struct flow_qp *qp = flow_store_qp(table, flow_store_stream(table, id)->qp);
-		if (qp->src == src && qp->dst == dst)
+		const struct flow_stream *stream = flow_store_stream(table, id);
+		if (stream->src == src && stream->dst == dst)
 			return id;
 	}
+}
+
+uint64_t flow_store_pair_of(
+	const struct flow_table *table, const struct roce_packet *packet, bool answer)
+{
+	const uint64_t src_hash = flow_store_host_hash(table, packet->family, packet->src);
+	const uint64_t dst_hash = flow_store_host_hash(table, packet->family, packet->dst);
+	const uint32_t src = flow_store_find_host(table, packet->family, packet->src, src_hash);
+	const uint32_t dst = flow_store_find_host(table, packet->family, packet->dst, dst_hash);
+	if (src == KEYED_NONE || dst == KEYED_NONE)
+		return 0;
+	if (answer)
+		return flow_store_pair_hash(table, dst, src);
+	return flow_store_pair_hash(table, src, dst);
 }
 
 static uint16_t flow_store_generation(struct flow_table *table, uint32_t id, bool used_before)
@@ -420,6 +447,8 @@ struct flow_stream *flow_store_add_stream(struct flow_table *table, uint32_t id)
 	const uint16_t generation = flow_store_generation(table, at, at < end);
 	struct flow_stream *stream = flow_store_stream(table, at);
 	*stream = (struct flow_stream){.qp = id,
+		.src = qp->src,
+		.dst = qp->dst,
 		.pair_before = FLOW_NONE,
 		.pair_after = first,
 		.sole = first == FLOW_NONE,

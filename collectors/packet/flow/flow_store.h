@@ -130,7 +130,8 @@ struct keyed_index {
 void keyed_index_init(struct keyed_index *index);
 void keyed_index_free(struct keyed_index *index);
 
-/* keyed_index_put - @position must not be in it under this hash. Grows at four fifths. */
+/* keyed_index_put - @position must not be in it under this hash. Grows at two fifths, when it is
+ * large at four. */
 void keyed_index_put(struct keyed_index *index, uint64_t hash, uint32_t position);
 
 /* keyed_index_remove - the entry of @position under this hash, which must be there. */
@@ -268,6 +269,12 @@ void flow_store_drop(struct flow_table *table, uint32_t id);
 struct flow_stream *flow_store_add_stream(struct flow_table *table, uint32_t id);
 /* flow_store_pair - id of the newest stream between two hosts, in this direction. */
 uint32_t flow_store_pair(const struct flow_table *table, uint32_t src, uint32_t dst);
+
+/* flow_store_pair_hash - of .by_pair. flow_store_pair_of - the same for a packet whose direction is
+ * not known yet; @answer: of the pair that it is about. 0: a host is not known either. */
+uint64_t flow_store_pair_hash(const struct flow_table *table, uint32_t src, uint32_t dst);
+uint64_t flow_store_pair_of(
+	const struct flow_table *table, const struct roce_packet *packet, bool answer);
 
 /* flow_store_need_rare - the record of @qp, made when there is none. */
 struct flow_rare *flow_store_need_rare(struct flow_table *table, struct flow_qp *qp);

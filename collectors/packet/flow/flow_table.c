@@ -367,26 +367,63 @@ uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash)
 	return id;
 }
 
-const struct flow_stream *flow_table_fetch_stream(const struct flow_table *table, uint32_t probably)
+/* The pair of hosts that will be looked up: by a packet that begins a direction, or an answer whose
+ * stream is not known. */
+static void fetch_pair(
+	const struct flow_table *table, const struct roce_packet *packet, struct flow_fetch *fetch)
 {
-	if (probably == FLOW_NONE)
-		return NULL;
-	const struct flow_qp *qp = flow_store_qp(table, probably);
-	if (!flow_qp_live(qp))
-		return NULL;
-	__builtin_prefetch(flow_store_host(table, qp->src));
-	__builtin_prefetch(flow_store_host(table, qp->dst));
-	uint32_t at = qp->stream;
-	if (at == FLOW_NONE)
-		at = qp->peer;
-	if (at == FLOW_NONE)
-		return NULL;
-	const struct flow_stream *stream = flow_store_stream(table, at);
-	const uint8_t *line = (const uint8_t *)stream;
-	__builtin_prefetch(line, 1);
-	__builtin_prefetch(line + 64, 1);
-	__builtin_prefetch(line + sizeof(*stream) - 1, 1);
-	return stream;
+	if (fetch->probably == FLOW_NONE) {
+		const enum roce_role role = roce_opcode_role(packet->opcode);
+		fetch->answers = role == ROLE_ACK || role == ROLE_NONE;
+		fetch->pair = flow_store_pair_of(table, packet, fetch->answers);
+	} else {
+		const struct flow_qp *qp = flow_store_qp(table, fetch->probably);
+		fetch->answers = true;
+		fetch->pair = flow_store_pair_hash(table, qp->dst, qp->src);
+	}
+	keyed_index_prefetch(&table->by_pair, fetch->pair);
+}
+
+void flow_table_fetch_stream(
+	const struct flow_table *table, const struct roce_packet *packet, struct flow_fetch *fetch)
+{
+	const struct flow_qp *qp = NULL;
+	uint32_t at = FLOW_NONE;
+	if (fetch->probably != FLOW_NONE)
+		qp = flow_store_qp(table, fetch->probably);
+	if (qp && flow_qp_live(qp)) {
+		__builtin_prefetch(flow_store_host(table, qp->src));
+		__builtin_prefetch(flow_store_host(table, qp->dst));
+		at = qp->stream;
+		if (at == FLOW_NONE)
+			at = qp->peer;
+	}
+	if (at == FLOW_NONE) {
+		fetch_pair(table, packet, fetch);
+		return;
+	}
+	fetch->stream = flow_store_stream(table, at);
+	__builtin_prefetch(fetch->stream, 1);
+	__builtin_prefetch((const uint8_t *)fetch->stream + 64, 1);
+}
+
+void flow_table_fetch_pair(const struct flow_table *table, struct flow_fetch *fetch)
+{
+	uint32_t at = keyed_tag(fetch->pair);
+	if (!fetch->pair)
+		return;
+	const uint32_t id = keyed_index_next(&table->by_pair, fetch->pair, &at);
+	if (id == KEYED_NONE)
+		return;
+	fetch->newest = flow_store_stream(table, id);
+	__builtin_prefetch(fetch->newest, 1);
+	__builtin_prefetch((const uint8_t *)fetch->newest + 64, 1);
+}
+
+void flow_table_fetch_peer(const struct flow_table *table, const struct flow_fetch *fetch)
+{
+	if (fetch->newest && fetch->answers && fetch->newest->qp != FLOW_NONE)
+		__builtin_prefetch(flow_store_qp(table, fetch->newest->qp), 1);
 }
 
 /* ---- one packet ------------------------------------------------------------------ */

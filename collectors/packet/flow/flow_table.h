@@ -72,12 +72,13 @@ struct flow_qp {
 	unsigned many_ports : 1; /* .rare has them */
 };
 
-/* What is kept of a direction that carries requests or READ responses. */
+/* What is kept of a direction that carries requests or READ responses. Two cache lines. */
 struct flow_stream {
 	uint64_t payload_bytes;
 	uint32_t data_packets; /* with payload */
 	uint32_t bin, bin_octets, burst_octets; /* most in one aligned millisecond */
 	uint32_t qp; /* id of its flow_qp; FLOW_NONE: free */
+	uint32_t src, dst; /* hosts, as in its flow_qp */
 	uint32_t pair_before, pair_after; /* streams of the same address pair */
 	unsigned flow_label : 20; /* newest */
 	unsigned sole : 1; /* the only stream of its pair */
@@ -143,10 +144,12 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
  *
  *   flow_table_fetch_qp       the id at which the packet's direction probably is, or FLOW_NONE
  *
- *   flow_table_fetch_stream   of that id: the stream, or the one that the direction answers, for
- *                             asking for more memory only: the packet may belong elsewhere, and
- *                             before it is added the stream may become that of another direction.
- *                             NULL: none
+ *   flow_table_fetch_stream   of that id: the stream, or the one that the direction answers; where
+ *                             neither is known, the pair of hosts
+ *
+ *   flow_table_fetch_pair     of that pair: its newest stream
+ *
+ *   flow_table_fetch_peer     the direction of that one, for an answer
  *
  *   flow_table_add_hashed     @probably: that id
  */
@@ -160,8 +163,19 @@ static inline bool flow_table_same(const struct roce_packet *left, const struct 
 }
 void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash);
 uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
-const struct flow_stream *flow_table_fetch_stream(
-	const struct flow_table *table, uint32_t probably);
+/* What is asked for one packet; zeroed, but .probably. For asking for more memory only: the packet
+ * may belong elsewhere, and before it is added the streams may become those of other directions. */
+struct flow_fetch {
+	uint32_t probably; /* flow_table_fetch_qp() */
+	bool answers; /* .pair is that of what the packet answers */
+	uint64_t pair; /* hash; 0: not needed, or not known */
+	const struct flow_stream *stream; /* NULL: not known */
+	const struct flow_stream *newest; /* of the pair */
+};
+void flow_table_fetch_stream(
+	const struct flow_table *table, const struct roce_packet *packet, struct flow_fetch *fetch);
+void flow_table_fetch_pair(const struct flow_table *table, struct flow_fetch *fetch);
+void flow_table_fetch_peer(const struct flow_table *table, const struct flow_fetch *fetch);
 void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
 	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
 

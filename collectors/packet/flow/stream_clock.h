@@ -1,6 +1,6 @@
 /*
  * stream_clock - what is kept for each data packet of the times of one direction of a queue pair.
- * Embedded in the direction's record, zero at its birth; capture_analysis.h works on it, and keeps
+ * Embedded in the direction's record, zero at its birth; capture_clock.h works on it, and keeps
  * what few directions have.
  */
 #ifndef RW_COLLECTORS_STREAM_CLOCK_H

@@ -135,25 +135,26 @@ enum stall_cause silence_cause(const struct silence *silence);
 
 enum { QP_REACTION_BINS = 32, QP_REACTION_WINDOW = 4, QP_REACTION_GAPS = 8 };
 
+/* What a data packet needs comes first: one cache line, and one of .octets. */
 struct qp_reaction {
-	uint32_t octets[QP_REACTION_BINS];
 	int64_t bin; /* newest: time / .width_ns */
 	int64_t begin_bin; /* nothing is known of bins before */
 	int64_t break_bin; /* newest one that a break touches */
 	int64_t cnp_bin; /* of the reaction under way */
-	int64_t cnp_ns; /* of the newest CNP */
-	int64_t timer_ns; /* up to where the mildest sender is followed */
-	int64_t cut_ns; /* its newest cut */
 	uint32_t width_ns;
 	uint32_t peak; /* most octets of a window */
-	uint32_t gaps[QP_REACTION_GAPS]; /* after the bin of the CNP, ns */
-	double before_bps; /* of the reaction that lasts */
-	float alpha, rate, target; /* of the mildest sender; rate and target of its full rate */
 	uint8_t stage; /* timers since its newest cut */
 	uint8_t n_gaps;
 	bool waits; /* a reaction is under way */
 	bool lasts; /* it waits for gaps beyond its window */
 	bool alone; /* no CNP came in the two windows before it */
+	uint32_t octets[QP_REACTION_BINS];
+	int64_t cnp_ns; /* of the newest CNP */
+	int64_t timer_ns; /* up to where the mildest sender is followed */
+	int64_t cut_ns; /* its newest cut */
+	uint32_t gaps[QP_REACTION_GAPS]; /* after the bin of the CNP, ns */
+	double before_bps; /* of the reaction that lasts */
+	float alpha, rate, target; /* of the mildest sender; rate and target of its full rate */
 };
 
 /* qp_reaction_begin - at the first CNP. @usual_ns: usual time between packets of this direction. */

@@ -402,7 +402,7 @@ static void run_model(uint64_t seed, size_t packets, size_t ahead)
 {
 	struct roce_packet waiting[AHEAD];
 	uint64_t hashes[AHEAD];
-	uint32_t probably[AHEAD];
+	struct flow_fetch fetch[AHEAD];
 	struct model model = {0};
 	struct flow_table *table = flow_table_new(1000, 1, seed);
 	drawn = seed;
@@ -413,11 +413,14 @@ static void run_model(uint64_t seed, size_t packets, size_t ahead)
 		waiting[at] = draw_packet();
 		hashes[at] = flow_table_hash(table, &waiting[at]);
 		flow_table_fetch_slot(table, hashes[at]);
-		probably[at] = flow_table_fetch_qp(table, hashes[at]);
-		flow_table_fetch_stream(table, probably[at]);
+		fetch[at] = (struct flow_fetch){.probably = flow_table_fetch_qp(table, hashes[at])};
+		flow_table_fetch_stream(table, &waiting[at], &fetch[at]);
+		flow_table_fetch_pair(table, &fetch[at]);
+		flow_table_fetch_peer(table, &fetch[at]);
 		if (i < ahead)
 			continue;
-		flow_table_add_hashed(table, &waiting[due], hashes[due], probably[due], t_ns, &hit);
+		flow_table_add_hashed(
+			table, &waiting[due], hashes[due], fetch[due].probably, t_ns, &hit);
 		model_add(&model, &waiting[due], t_ns);
 		assert_int_equal(hit.role, roce_opcode_role(waiting[due].opcode));
 	}
