@@ -5,7 +5,8 @@
  * Single-threaded; time comes with the packets.
  *
  * Memory. A direction takes 72 bytes (flow_qp), one that carries requests or READ responses 128
- * more (flow_stream), and 10 to 20 in the index; other tables are bounded apart (FLOW_HOSTS_MAX
+ * more (flow_stream), and 10 to 20 in the index, while it is small 20 to 40; other tables are
+ * bounded apart (FLOW_HOSTS_MAX
  * ...). All together at most 64 MiB + 128 bytes for each direction up to the limit
  * (bench_flow_table measures it). Beyond the limit the least direction goes (flow_table.h:
  * Space-Saving), what is distinct is estimated (HyperLogLog), and flow_totals says which sums are
