@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "agent/xray/xray_answer.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/answers/ecmp/answer.h"
@@ -71,6 +72,9 @@ static const struct printed {
 	{"topology-show", NULL, &topo_answer_shape, false, false},
 	{"topology-check", NULL, &topology_audit_shape, false, false},
 	{"lint", NULL, &lint_answer_shape, false, false},
+	{"xray-learn", NULL, &xray_learn_answer_shape, false, false},
+	{"xray-predict", NULL, &xray_paths_answer_shape, false, false},
+	{"xray-prescribe", NULL, &xray_paths_answer_shape, false, false},
 	{"report-tuning", NULL, &tuning_answer_shape, true, true},
 	{"ecmp-groups", "Imbalance of each ECMP group with the chance baseline.",
 		&spine_answer_shape, true, false},

@@ -30,7 +30,7 @@ TAKEN = (
     ("-c", "{}", "config", "check"), ("config", "check", "{}"), ("config", "import", "sonic", "{}"),
     ("--db", "{}", "status"), ("--db", "{}", "watch", "--once"), ("--db", "{}", "incident", "list"), ("--db", "{}", "db", "stat"),
     ("--db", "{}", "check", "fabric"), ("--db", "{}", "query", "sql", "SELECT 1"), ("--db", "{}", "report", "links"),
-    ("pcap", "{}"), ("replay", "--from", "{}", "--fabric", "case/fabric.yaml"), ("import", "nccl-tests", "{}"), ("import", "nccl-log", "{}"), ("import", "ethtool", "{}"),
+    ("pcap", "{}"), ("replay", "--from", "{}", "--fabric", "case/fabric.yaml"), ("import", "nccl-tests", "{}"), ("import", "nccl-log", "{}"), ("import", "ethtool", "{}"), ("xray", "learn", "{}"),
     ("profile", "test", "192.0.2.7", "--community-file", "{}"),
 )
 IN_CASE = ("samples.tsv", "fabric.yaml")
