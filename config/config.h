@@ -117,6 +117,7 @@ struct config_device_push { /* what the device sends by itself */
 	const char *const *objects; /* texts of config/push_objects.h */
 	size_t n_objects;
 	int64_t interval_ns;
+	bool pin; /* its name counts only from its address */
 };
 struct config_device {
 	const struct yaml_node *node, *ports_node;

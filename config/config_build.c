@@ -335,6 +335,9 @@ static void build_device(struct build *build, struct config_device *device)
 		build_sflow(build, device->sflow, asked);
 	if (device->push && device->push->interval_ns == 0)
 		device->push->interval_ns = c->tree->defaults->interval_ns;
+	if (device->push && device->push->pin && !device->push->address && !asked)
+		build_error(build, device->push->node,
+			"push: pin needs an address: add push.address, or a snmp or gnmi section");
 	if (build->mode == CONFIG_FULL && !asked && !yaml_get(node, "sflow") &&
 		!yaml_get(node, "push"))
 		build_error(build, node,

@@ -192,6 +192,9 @@ static const struct field device_push_rows[] = {
 	LIST(config_device_push, names, n_names, "names", NULL, schema_check_text,
 		"How the device calls itself in what it sends (host.name and the like), beside its "
 		"name here."),
+	VALUE(config_device_push, pin, "pin", OPT_BOOL, "false", NULL, NULL,
+		"Only what comes from the device's own address is taken as its: a message that "
+		"names it from elsewhere is refused and told. Not with a Collector between."),
 	LIST(config_device_push, objects, n_objects, "objects", NULL, schema_check_objects,
 		"With IPFIX: what the object numbers mean, \"PORT 1,2=Ethernet0,Ethernet4\" or "
 		"\"QUEUE 1=Ethernet0|3\": object_ids and object_names of STATE_DB, "

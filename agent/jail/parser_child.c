@@ -513,6 +513,7 @@ static void child_map_sender(struct parser_child *child, struct bytes *in)
 	device->push->names = names;
 	device->push->n_names = n;
 	device->push->address = child_get_text(in, a);
+	device->push->pin = bytes_u8(in) != 0;
 }
 
 static void child_map_senders(struct parser_child *child, struct bytes *in)

@@ -755,12 +755,14 @@ static void map_put_sender(const struct parser_map *map, uint32_t number, struct
 	const struct map_device *of = &map->v[number];
 	const struct config_device_push *push = NULL;
 	const char *address = NULL;
+	bool pin = false;
 	size_t n = 0;
 	if (of->device)
 		push = of->device->push;
 	if (push) {
 		n = push->n_names;
 		address = push->address;
+		pin = push->pin;
 	}
 	if (n > SENDER_NAMES_MAX)
 		n = SENDER_NAMES_MAX;
@@ -770,6 +772,7 @@ static void map_put_sender(const struct parser_map *map, uint32_t number, struct
 	for (size_t i = 0; i < n; i++)
 		parser_put_text(out, push->names[i]);
 	parser_put_text(out, address);
+	parser_put_u8(out, pin);
 }
 
 struct map_pass { /* over all messages: to hash them, or to send them */

@@ -515,7 +515,8 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 		[FEED_UNKNOWN_DEVICE] = "nodevice",
 		[FEED_UNSUPPORTED] = "unsupported",
 		[FEED_BEYOND] = "beyond",
-		[FEED_MISNAMED] = "misnamed"};
+		[FEED_MISNAMED] = "misnamed",
+		[FEED_PINNED] = "pinned"};
 	const struct push_feed_counts *c = push_feed_counts(otlp->feed);
 	const struct {
 		const char *key;
@@ -532,6 +533,7 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 		{"delta_points", c->delta},
 		{"no_device_points", c->no_device},
 		{"misnamed", c->misnamed},
+		{"pinned_points", c->pinned},
 		{"no_place_points", c->no_place},
 		{"no_value_points", c->no_value},
 		{"repeated_points", c->repeated},

@@ -30,6 +30,7 @@ static const char *const sender_keys[] = {"host.name", "net.host.name", "hostnam
 struct push_senders {
 	struct smap *names; /* lower case -> number + 1; 0 = of several */
 	struct smap *addresses;
+	struct map *pinned; /* numbers of devices whose name counts from their address only */
 };
 
 static size_t sender_lower(char buf[SENDER_NAME_MAX], const char *name, size_t n)
@@ -103,6 +104,7 @@ struct push_senders *push_senders_new(const struct config *config)
 	struct push_senders *senders = rw_calloc(1, sizeof(*senders));
 	senders->names = smap_new();
 	senders->addresses = smap_new();
+	senders->pinned = map_new();
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const struct config_device *device = &config->devices[i];
 		unsigned number;
@@ -111,6 +113,8 @@ struct push_senders *push_senders_new(const struct config *config)
 			continue;
 		for (size_t k = 0; k < device->push->n_names; k++)
 			sender_add_name(senders, device->push->names[k], number);
+		if (device->push->pin)
+			map_put(senders->pinned, number, 1);
 		sender_add_address(senders, device->push->address, number);
 		if (device->snmp)
 			sender_add_address(senders, device->snmp->address, number);
@@ -126,6 +130,7 @@ void push_senders_free(struct push_senders *senders)
 		return;
 	smap_free(senders->names);
 	smap_free(senders->addresses);
+	map_free(senders->pinned);
 	free(senders);
 }
 
@@ -157,13 +162,20 @@ static uint32_t senders_by_labels(
 }
 
 uint32_t push_senders_find(const struct push_senders *senders, const uint8_t address[16],
-	const struct push_label *labels, size_t n, bool *ret_by_address)
+	const struct push_label *labels, size_t n, enum sender_by *ret_by)
 {
-	uint32_t found = senders_by_labels(senders, labels, n);
-	*ret_by_address = found == SENDER_NONE;
-	if (*ret_by_address)
-		found = sender_get(senders->addresses, address, 16);
-	return found;
+	const uint32_t named = senders_by_labels(senders, labels, n);
+	const uint32_t placed = sender_get(senders->addresses, address, 16);
+	*ret_by = SENDER_BY_NAME;
+	if (named != SENDER_NONE && (named == placed || !map_get(senders->pinned, named, NULL)))
+		return named;
+	*ret_by = SENDER_PINNED_ELSEWHERE;
+	if (named != SENDER_NONE)
+		return SENDER_NONE;
+	*ret_by = SENDER_BY_ADDRESS;
+	if (placed == SENDER_NONE)
+		*ret_by = SENDER_BY_NOTHING;
+	return placed;
 }
 
 /* sender_host - the name that a resource gives its host; NULL: none. */
@@ -301,6 +313,7 @@ struct push_feed {
 	struct bytes resource;
 	uint64_t resource_hash;
 	uint32_t device; /* of the resource; SENDER_NONE */
+	enum sender_by by;
 	struct otlp_metric metric;
 	const struct push_rule *rules;
 	struct push_feed_result *result;
@@ -395,10 +408,9 @@ static void feed_on_resource(void *arg, struct bytes labels)
 	otlp_labels_of(labels, OTLP_IN_RESOURCE, &feed->resource_labels);
 	const struct push_label *told = feed->resource_labels.v;
 	const size_t n = feed->resource_labels.n;
-	bool by_address;
-	feed->device = push_senders_find(feed->senders, feed->address, told, n, &by_address);
+	feed->device = push_senders_find(feed->senders, feed->address, told, n, &feed->by);
 	const struct push_label *host = sender_host(told, n);
-	if (host && by_address && feed->device != SENDER_NONE)
+	if (host && feed->by == SENDER_BY_ADDRESS)
 		feed_stand_in(feed, host);
 }
 
@@ -640,6 +652,28 @@ static uint64_t feed_place(struct push_feed *feed, struct bytes labels)
 
 /* ---- points --------------------------------------------------------------------- */
 
+/* A point of no device: why. */
+static void feed_no_device(struct push_feed *feed)
+{
+	char clean[SENDER_TEXT_MAX];
+	push_senders_describe(
+		feed->address, feed->resource_labels.v, feed->resource_labels.n, clean);
+	if (feed->by == SENDER_PINNED_ELSEWHERE) {
+		feed->counts.pinned++;
+		feed_name(feed, FEED_PINNED, clean, strlen(clean), 1);
+		feed_refuse(feed, 1,
+			"%s: the device of this name has push.pin, and this is not its address",
+			clean);
+		return;
+	}
+	feed->counts.no_device++;
+	feed_name(feed, FEED_UNKNOWN_DEVICE, clean, strlen(clean), 1);
+	feed_refuse(feed, 1,
+		"%s is no device of the configuration: give a device 'push: { names: [...] "
+		"}' or 'push: { address: ... }'",
+		clean);
+}
+
 /* A point that has no series: why. */
 static void feed_nowhere(struct push_feed *feed, uint64_t place)
 {
@@ -654,16 +688,7 @@ static void feed_nowhere(struct push_feed *feed, uint64_t place)
 		feed_clean(clean, (const char *)name.p, bytes_left(&name));
 		feed_refuse(feed, 1, "%s: no label, or no usable one, says which port", clean);
 		break;
-	case PLACE_NO_DEVICE:
-		feed->counts.no_device++;
-		push_senders_describe(
-			feed->address, feed->resource_labels.v, feed->resource_labels.n, clean);
-		feed_name(feed, FEED_UNKNOWN_DEVICE, clean, strlen(clean), 1);
-		feed_refuse(feed, 1,
-			"%s is no device of the configuration: give a device 'push: { names: [...] "
-			"}' or 'push: { address: ... }'",
-			clean);
-		break;
+	case PLACE_NO_DEVICE: feed_no_device(feed); break;
 	default:
 		feed->counts.beyond++;
 		push_senders_describe(
@@ -876,6 +901,7 @@ void push_feed_devices(struct push_feed *feed, const struct config *config)
 	map_clear(feed->places);
 	map_clear(feed->stand_in);
 	feed->named[FEED_MISNAMED].n = 0;
+	feed->named[FEED_PINNED].n = 0;
 	feed->named[FEED_UNKNOWN_DEVICE].n = 0;
 	feed->named[FEED_BEYOND].n = 0;
 }

@@ -87,6 +87,7 @@ struct push_feed_counts {
 	uint64_t no_device; /* points of senders that are no device */
 	uint64_t
 		misnamed; /* resources of a host that is no device, taken for that of the address */
+	uint64_t pinned; /* points that name a pinned device and come from elsewhere */
 	uint64_t no_place; /* points without the label of the port, or with one that cannot be */
 	uint64_t no_value; /* values that cannot be */
 	uint64_t repeated; /* points that came before, or are older than the newest */
@@ -106,6 +107,7 @@ enum push_feed_kind {
 	FEED_UNSUPPORTED,
 	FEED_BEYOND, /* the sender of points that had no room */
 	FEED_MISNAMED, /* the sender by whose address it is known, not by its name */
+	FEED_PINNED, /* who named a pinned device from elsewhere */
 	FEED_KINDS
 };
 typedef void push_feed_named_fn(void *arg, const char *name, uint64_t points);
@@ -128,10 +130,12 @@ void push_senders_free(struct push_senders *senders); /* NULL is fine */
  * than one. */
 uint32_t push_senders_named(const struct push_senders *senders, const char *name, size_t n);
 
-/* push_senders_find - by the resource's labels (host.name and others), else by the address, which
- * *@ret_by_address then says. SENDER_NONE for neither. */
+/* push_senders_find - by the resource's labels (host.name and others), else by the address.
+ * SENDER_NONE for neither, and where the labels name a device with push.pin that sends from
+ * another address. *@ret_by says which. */
+enum sender_by { SENDER_BY_NOTHING, SENDER_BY_NAME, SENDER_BY_ADDRESS, SENDER_PINNED_ELSEWHERE };
 uint32_t push_senders_find(const struct push_senders *senders, const uint8_t address[16],
-	const struct push_label *labels, size_t n, bool *ret_by_address);
+	const struct push_label *labels, size_t n, enum sender_by *ret_by);
 
 /* push_senders_address - is it an address of a device? */
 bool push_senders_address(const struct push_senders *senders, const uint8_t address[16]);

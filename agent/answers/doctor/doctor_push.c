@@ -33,6 +33,12 @@ static const struct push_trouble push_troubles[] = {
 		"give that device 'push: { names: [NAME] }' if it is this host; a Collector has to "
 		"set host.name to the device's name (docs/push.md)",
 		"misnamed:"},
+	{"pinned_points",
+		"pushed points name a device with push.pin and come from another address: they "
+		"were refused",
+		"find out who sends in its name; if it is right, set push.address or take push.pin "
+		"away",
+		"pinned:"},
 	{"strangers", "connections came from addresses that are not allowed, and were refused",
 		"add the senders to push.allow, or their address to the device (push.address)",
 		"stranger_"},

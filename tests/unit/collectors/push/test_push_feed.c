@@ -32,14 +32,19 @@ static int feed_setup(void **state)
 				   "device_name\n    values:\n"
 				   "      - { name: \"rx_power_lane_{lane}\", metric: "
 				   "optic.rx_power_dbm, fold: min }\n";
-	static const char *const names[] = {"leaf1"}, *const more_names[] = {"leaf2"};
+	static const char *const names[] = {"leaf1"}, *const more_names[] = {"leaf2"},
+				 *const pinned_names[] = {"leaf3"};
 	static struct config_device_push push = {.names = names,
 						 .n_names = 1,
 						 .address = "10.0.0.77"},
-					 more = {.names = more_names, .n_names = 1};
-	static struct config_device devices[] = {
-		{.name = "d0", .push = &push}, {.name = "d1", .push = &more}};
-	static const struct config config = {.devices = devices, .n_devices = 2};
+					 more = {.names = more_names, .n_names = 1},
+					 pinned = {.names = pinned_names,
+						 .n_names = 1,
+						 .address = "10.0.0.88",
+						 .pin = true};
+	static struct config_device devices[] = {{.name = "d0", .push = &push},
+		{.name = "d1", .push = &more}, {.name = "d2", .push = &pinned}};
+	static const struct config config = {.devices = devices, .n_devices = 3};
 	struct err_list errors = {0};
 	if (profiles_parse(text, sizeof(text) - 1, "nic-test.yaml", &profiles, &errors) < 0)
 		return -1;
@@ -402,11 +407,35 @@ static void address_stands_for_one_name(void **state)
 	assert_int_equal(push_feed_counts(feed)->misnamed, 1);
 }
 
+/* Who sends in the name of a pinned device is refused, named, and leaves no sample; the device
+ * itself is taken, by its name and by its address alone. */
+static void pinned_by_address(void **state)
+{
+	static const struct told row = {"rx_power_lane_1", "device_name", "mlx5_0", NOW_NS, -3};
+	sender = 9;
+	make_of("leaf3", &row, 1);
+	const struct push_feed_result forged = take(n_message, 0);
+	assert_int_equal(forged.refused, 1);
+	assert_non_null(strstr(forged.message, "leaf3_at_10.0.0.9"));
+	assert_int_equal(push_feed_counts(feed)->pinned, 1);
+	assert_int_equal(push_feed_counts(feed)->no_device, 0);
+	assert_int_equal(push_feed_counts(feed)->samples, 0);
+	sender = 77; /* another device is no better */
+	make_of("leaf3", &row, 1);
+	assert_int_equal(take(n_message, 0).refused, 1);
+	assert_int_equal(push_feed_counts(feed)->pinned, 2);
+	sender = 88;
+	make_of("leaf3", &row, 1);
+	assert_int_equal(take(n_message, 0).refused, 0);
+	assert_int_equal(push_feed_counts(feed)->samples, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			address_stands_for_one_name, feed_setup, feed_teardown),
+		cmocka_unit_test_setup_teardown(pinned_by_address, feed_setup, feed_teardown),
 		cmocka_unit_test_setup_teardown(taken_in_parts, feed_setup, feed_teardown),
 		cmocka_unit_test_setup_teardown(half_a_message, feed_setup, feed_teardown),
 		cmocka_unit_test_setup_teardown(totals_that_fall, feed_setup, feed_teardown),

@@ -99,12 +99,10 @@ static void test_named(void **state)
 		if (push_senders_named(senders, rows[i].name, strlen(rows[i].name)) !=
 			rows[i].number)
 			fail_msg("'%s'", rows[i].name);
-	bool by_address = false;
+	enum sender_by by;
+	assert_int_equal(push_senders_find(senders, hash_bytes_of("192.0.2.1"), NULL, 0, &by), 1);
 	assert_int_equal(
-		push_senders_find(senders, hash_bytes_of("192.0.2.1"), NULL, 0, &by_address), 1);
-	assert_int_equal(
-		push_senders_find(senders, hash_bytes_of("192.0.2.2"), NULL, 0, &by_address),
-		SENDER_NONE);
+		push_senders_find(senders, hash_bytes_of("192.0.2.2"), NULL, 0, &by), SENDER_NONE);
 	assert_true(push_senders_address(senders, hash_bytes_of("192.0.2.1")));
 	assert_false(push_senders_address(senders, hash_bytes_of("192.0.2.9")));
 	push_senders_free(senders);
