@@ -203,21 +203,16 @@ static char *message_first_name(const struct alert_context *context)
 	return copy;
 }
 
-/* An alert keeps its labels as long as its severity stays: another set of labels is another alert
- * for an Alertmanager. Another cause is told inside the same alert, and it keeps its name. */
+/* An alert keeps the labels with which it began: for an Alertmanager another set is another alert.
+ * A rise of its severity and another cause are told inside it. */
 static void message_set_labels(struct alert_message *message, const struct alert_context *context)
 {
-	const enum alert_event event = context->event;
-	const bool anew = event == ALERT_OPENED || event == ALERT_ESCALATED || event == ALERT_TEST;
-	rw_cleanup(freep) char *name = message_first_name(context);
-	const char *fresh = message_labels(message, name);
-	message->labels = fresh;
-	if (!context->labels)
-		return;
-	if (!anew)
+	if (context->labels && context->event != ALERT_OPENED) {
 		message->labels = message_copy(message, context->labels);
-	else if (event != ALERT_OPENED && !str_eq(fresh, context->labels))
-		message->labels_before = message_copy(message, context->labels);
+		return;
+	}
+	rw_cleanup(freep) char *name = message_first_name(context);
+	message->labels = message_labels(message, name);
 }
 
 /* ---- a message ----------------------------------------------------------- */

@@ -54,9 +54,7 @@ struct alert_message {
 	int64_t opened_ns, closed_ns; /* wall; closed 0: it is open */
 	int64_t time_ns; /* when the message was made */
 	int64_t resend_ns; /* when the next one follows, if nothing changes */
-	/* By what an Alertmanager knows the alert: JSON; before: what it was last sent with, where
-	 * that differs, else NULL. */
-	const char *labels, *labels_before;
+	const char *labels; /* by what an Alertmanager knows the alert, from begin to end: JSON */
 	const char *document; /* the incident as JSON */
 };
 

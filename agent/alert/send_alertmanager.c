@@ -3,8 +3,8 @@
  * an alert by its labels, so sending one twice changes nothing. An open alert carries an end three
  * repetitions ahead: when this program is gone, its alerts end by themselves.
  *
- * An alert whose labels change (its severity rose) is another alert there: the old one is ended in
- * the same request. One whose cause changes stays the same alert, and its annotations say it.
+ * An alert keeps the labels with which it began, as one with other labels would be another alert:
+ * one begins, one ends. Its annotations say when its severity rose or its cause changed.
  *
  * An Alertmanager knows no acknowledgement. It is given a silence for this incident instead, so
  * that it stops to repeat its notification; the label "incident" never comes again.
@@ -36,6 +36,7 @@ static json_t *am_annotations(const struct alert_message *message)
 {
 	json_t *o = json_object();
 	annotation_put(o, "cause", message->cause);
+	annotation_put(o, "severity", severity_name(message->severity));
 	annotation_put(o, "headline", message->headline);
 	annotation_put(o, "summary", message->summary);
 	annotation_put(o, "runbook", message->runbook);
@@ -48,14 +49,14 @@ static json_t *am_annotations(const struct alert_message *message)
 	return o;
 }
 
-/* @labels is JSON text; @ends_ns: wall. */
-static json_t *am_alert(const struct alert_message *message, const char *labels, int64_t ends_ns)
+/* @ends_ns: wall. */
+static json_t *am_alert(const struct alert_message *message, int64_t ends_ns)
 {
 	json_t *o = json_object();
 	int64_t starts_ns = message->opened_ns;
 	if (starts_ns > ends_ns)
 		starts_ns = ends_ns;
-	json_object_set_new(o, "labels", json_loads(labels, 0, NULL));
+	json_object_set_new(o, "labels", json_loads(message->labels, 0, NULL));
 	json_object_set_new(o, "annotations", am_annotations(message));
 	json_object_set_new(o, "startsAt", json_time(starts_ns));
 	json_object_set_new(o, "endsAt", json_time(ends_ns));
@@ -70,9 +71,7 @@ static void am_add(json_t *alerts, const struct alert_message *message, int64_t 
 		ends_ns = now_ns;
 	if (message->resolved && message->closed_ns && message->closed_ns < now_ns)
 		ends_ns = message->closed_ns;
-	if (message->labels_before)
-		json_array_append_new(alerts, am_alert(message, message->labels_before, now_ns));
-	json_array_append_new(alerts, am_alert(message, message->labels, ends_ns));
+	json_array_append_new(alerts, am_alert(message, ends_ns));
 }
 
 static int am_post(const struct sender_ask *ask, const struct sender_login *login, const char *path,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_live_repair.py BUILD - four faults that are repaired while an agent watches: a storm, a slow receiver, ECN late, an uneven group. The repair may not
 rewrite the incident: its cause, its onset and its lines stay, what it was at its worst does not become less, and nothing else opens. Debian's Alertmanager
-hears of each once: it begins, it ends, under one name. The labs run side by side and share the Alertmanager."""
+hears of each once: it begins, it ends, under one name and severity. The labs run side by side and share the Alertmanager."""
 import http.server, json, os, shutil, subprocess, sys, threading, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -43,7 +43,7 @@ class Notified:
         return ret
 
     def names(self, incident):
-        return sorted({a["labels"]["alertname"] for d in self.of(incident) for a in d["alerts"]})
+        return sorted({"%(alertname)s, %(severity)s" % a["labels"] for d in self.of(incident) for a in d["alerts"]})
 
 
 def alertmanager(work, port, notified):

@@ -755,17 +755,16 @@ static void test_alertmanager_labels(void **state)
 	assert_in_range(ahead_s, 100, 180);
 	json_decref(o);
 
-	/* its severity is a label: the old alert is ended with the new one */
+	/* worse: the same alert goes on, and says so */
 	world_raise(&w, "leaf1", "e1", SEV_CRITICAL);
 	world_expect(&w, &sink, 2);
 	o = sink_json(&sink, 1);
-	assert_int_equal(json_array_size(o), 2);
+	assert_int_equal(json_array_size(o), 1);
 	labels = json_object_get(am_one(o, 0), "labels");
 	assert_string_equal(doc_word(labels, "severity"), "warning");
-	assert_true(am_end_s(am_one(o, 0)) <= wall_now().ns / NS_PER_S);
-	labels = json_object_get(am_one(o, 1), "labels");
-	assert_string_equal(doc_word(labels, "severity"), "critical");
-	assert_true(am_end_s(am_one(o, 1)) > wall_now().ns / NS_PER_S);
+	annotations = json_object_get(am_one(o, 0), "annotations");
+	assert_string_equal(doc_word(annotations, "severity"), "critical");
+	assert_true(am_end_s(am_one(o, 0)) > wall_now().ns / NS_PER_S);
 	json_decref(o);
 
 	/* acknowledged: it goes on being repeated, and a silence stops the notifications there */
@@ -789,7 +788,7 @@ static void test_alertmanager_labels(void **state)
 	o = sink_json(&sink, 5);
 	assert_int_equal(json_array_size(o), 1);
 	labels = json_object_get(am_one(o, 0), "labels");
-	assert_string_equal(doc_word(labels, "severity"), "critical");
+	assert_string_equal(doc_word(labels, "severity"), "warning");
 	assert_true(am_end_s(am_one(o, 0)) <= wall_now().ns / NS_PER_S);
 	json_decref(o);
 	world_end(&w);
@@ -851,8 +850,8 @@ static void test_one_alert_begins_and_ends(void **state)
 	sink_done(&sink);
 }
 
-/* What looked like a slow receiver turns out to be a storm and becomes critical: the severity is a
- * label, the name is not changed with it. */
+/* What looked like a slow receiver turns out to be a storm and becomes critical: it is told inside
+ * the same alert. */
 static void test_name_outlives_the_severity(void **state)
 {
 	rw_cleanup(str_done) struct str yaml = {0};
@@ -870,12 +869,11 @@ static void test_name_outlives_the_severity(void **state)
 	world_raise(&w, "leaf1", "e1", SEV_CRITICAL);
 	world_expect(&w, &sink, 2);
 	json_t *o = sink_json(&sink, 1);
-	assert_int_equal(json_array_size(o), 2);
-	for (size_t k = 0; k < 2; k++)
-		assert_string_equal(doc_word(json_object_get(am_one(o, k), "labels"), "alertname"),
-			"SlowReceiver");
+	assert_int_equal(json_array_size(o), 1);
 	assert_string_equal(
-		doc_word(json_object_get(am_one(o, 1), "annotations"), "cause"), "pfc_storm");
+		doc_word(json_object_get(am_one(o, 0), "labels"), "alertname"), "SlowReceiver");
+	assert_string_equal(
+		doc_word(json_object_get(am_one(o, 0), "annotations"), "cause"), "pfc_storm");
 	json_decref(o);
 	world_end(&w);
 	sink_done(&sink);
