@@ -3,9 +3,10 @@
 
 Each recorded fault ends in the middle of its recording. It is looked at when it begins, in its middle, when it is repaired and ten minutes after that:
 `status`, `watch`, `doctor`, `check fabric`, `report handover`, `incident list` and `metrics` tell the same state in the same sentence, the same
-incidents with cause, severity, place and price; and a check or a report that says WARNING or worse names an incident, or why there is none.
+incidents with cause, severity, place and price; and a check or a report that says WARNING or worse names an incident, or why there is none. What is open
+stands on its card as in the list, no check and no signal in which it shows is milder, and `doctor` does not call it invisible where it is.
 
---golden: the recorded cases of the analyzers, in the build tree, which are short: they are looked at in their middle and at their end.
+--golden: the recorded cases of the analyzers, in the build tree, which are short: at the newest opening, in the middle, after the end, and at their end.
 --healthy N: the scenarios in which nothing is wrong, with seeds 1 to N: no face says WARNING or worse at any of four times; prints a table.
 Without a list a sample of each is taken; --all takes everything. --done FILE: a run that is ended goes on there: what agreed stands in FILE, one a line.
 Prints each disagreement; exits with 1 when there is one."""
@@ -28,6 +29,8 @@ SCENARIOS = os.path.join(HERE, "scenarios")
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
 STATES = ["OK", "UNKNOWN", "WARNING", "CRITICAL"]
 SEVERITY = {None: "WARNING", "info": "OK", "warning": "WARNING", "critical": "CRITICAL"}
+with open(os.path.join(HERE, "..", "..", "db", "model", "golden.def")) as f:  # in which signal of the wall a cause shows
+    SIGNALS = {name: {c.lower() for c in re.findall(r"CAUSE_(\w+)", causes)} for name, causes in re.findall(r'^GOLDEN\(\w+, "(\w+)"(.*?)\)$', f.read(), re.M | re.S)}
 REPORTS = ["pause", "links", "spine-imbalance"]
 PARTS = ["target", "freshness", "pfc", "ecn", "drops", "ecmp", "links", "mtu", "config"]
 AFTER_S = 600  # a fault is over for long
@@ -35,7 +38,8 @@ SOON_S = 20  # two windows of a recording at 10 s
 
 SAMPLE = ["checkpoint", "pfc-only", "unlucky-harmless", "ecn-late", "mtu-mismatch", "pfc-storm", "slow-compute"]
 SAMPLE_CASES = ["ecmp_imbalance/source_routed", "ecmp_imbalance/spray_weak", "ecmp_imbalance/missing_samples", "pause_storm/watchdog_drops",
-                "pause_storm/bound_only", "pause_storm/bound_only*0.42", "link_health/fec_corrected", "link_health/light_falls"]
+                "pause_storm/bound_only", "pause_storm/bound_only*0.42", "link_health/fec_corrected", "link_health/light_falls",
+                "deadlock/four", "congestion/xon_close", "settings_drift/hash_seed", "settings_drift/pool_resized", "settings_drift/spray_declared_hash_read"]
 SAMPLE_HEALTHY = ["healthy-hashed", "checkpoint", "job-end"]
 ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadlock", "ecmp_imbalance", "ecmp_paths", "link_flap", "link_health",
              "lossless_loss", "pause_spread", "pause_storm", "settings_drift", "steps", "straggler", "telemetry"]
@@ -52,6 +56,10 @@ class Asked(Exception):
 
 def iso(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def place(row):
@@ -149,6 +157,9 @@ def disagreements(faces, now):
         doc = faces.document("check", part, codes=range(4))
         if doc["state"] in ("WARNING", "CRITICAL") and not doc["incidents"] and "no incident" not in doc["text"]:
             found.append("check %s is %s without an incident: %s" % (part, doc["state"], doc["text"]))
+        named = [SEVERITY[rows[i["id"]][1]] for i in doc["incidents"] if i["id"] in rows]
+        if rank(doc["state"]) < max(map(rank, named), default=0) and lead != "UNKNOWN":
+            found.append("check %s is %s, an incident that it names %s: %s" % (part, doc["state"], max(named, key=rank), doc["text"]))
         if rank(doc["state"]) > rank(lead) and doc["state"] != "UNKNOWN" and "no incident" not in doc["text"]:
             found.append("check %s is %s, status %s: %s" % (part, doc["state"], lead, doc["text"]))
     for name in REPORTS:
@@ -160,7 +171,25 @@ def disagreements(faces, now):
         own = signal["state"].upper()
         if own in ("WARNING", "CRITICAL") and rank(own) > rank(lead):
             found.append("signal %s is %s, status %s: %s" % (signal["name"], own, lead, signal["why"]))
-    return found
+        for cause, severity, _, _ in rows.values():
+            if cause in SIGNALS[signal["name"]] and rank(own) < rank(SEVERITY[severity]) and lead != "UNKNOWN":
+                found.append("signal %s is %s while %s is open: %s" % (signal["name"], own, cause, severity))
+    cards = [text for one in rows for text in disagreements_about(faces, one, rows[one])] if now else []
+    return found + cards + blind(faces, rows)
+
+
+def disagreements_about(faces, one, told):
+    """The card of an open incident, and each check that names it, against the list."""
+    doc = faces.document("incident", "show", one)
+    own = doc["cause"], doc["severity"], place(doc["subject"]), price(doc)
+    return [] if own == told else ["incident show has %s, incident list %s" % (own, told)]
+
+
+def blind(faces, rows):
+    """Causes that are open at a device and that `doctor` calls invisible there."""
+    coverage = {r["device"]: {b["cause"] for b in r["blind"]} for r in faces.document("doctor", codes=(0, 1))["coverage"] or []}
+    open_at = {(where[0], cause) for cause, _, where, _ in rows.values()}
+    return ["doctor is blind for %s at %s, where it is open" % (cause, device) for device, cause in sorted(open_at) if cause in coverage.get(device, ())]
 
 
 def worse(faces):
@@ -273,7 +302,14 @@ def look_case(work, name):
     if not db:
         return []
     first, last = work.span(case)
-    return look(name, db, work.options.rocewatch, [("in the middle", (first + last) / 2), ("now", None)])
+    middle, known = (first + last) / 2, Faces(work.options.rocewatch, db, None).document("incident", "list")["incidents"]
+    moments = [("at its opening", seconds(i["opened"]) + SOON_S) for i in known[-1:]] + [("in the middle", middle)]
+    moments += [("10 s after its end", seconds(i["closed"]) + 10) for i in known if i["closed"]][:1]
+    found = look(name, db, work.options.rocewatch, [(word, at) for word, at in moments if at < last] + [("now", None)])
+    for word, at in moments[:1] + [("in the middle", middle)]:
+        then = work.replay(work.cut(case, at)) if at < last else None
+        found += look(name, then, work.options.rocewatch, [(word + ", then", None)]) if then else []
+    return found
 
 
 def look_healthy(work, name, seed):
