@@ -406,25 +406,33 @@ static void lossless_read(struct sonic_file *file)
 
 /* ---- thresholds ---------------------------------------------------------- */
 
+/* wred_field - @own, ECN's own threshold (models from 2026-06-23 on), or @shared with WRED. */
+static const char *wred_field(const struct sonic_row *row, const char *own, const char *shared)
+{
+	return sonic_field(row, own) ? own : shared;
+}
+
 /* wred_read - ECN thresholds of a WRED profile: RoCE is green traffic. */
 static void wred_read(const struct sonic_row *row, struct import_row *to)
 {
 	const char *ecn = sonic_field(row, "ecn");
+	const char *kmin = wred_field(row, "ecn_green_min_threshold", "green_min_threshold");
+	const char *kmax = wred_field(row, "ecn_green_max_threshold", "green_max_threshold");
 	int64_t percent = 100; /* the schema's default */
 	/* 1. drops instead of marking */
 	if (!ecn || strcmp(ecn, "ecn_none") == 0)
 		return;
 	/* 2. never marks: published configurations turn ECN off like that */
-	sonic_whole(row, "green_drop_probability", 0, 100, &percent);
+	sonic_whole(row, wred_field(row, "ecn_green_mark_probability", "green_drop_probability"), 0,
+		100, &percent);
 	if (percent == 0)
 		return;
 	to->pmax = (double)percent / 100;
-	sonic_bytes(row, "green_min_threshold", &to->kmin);
-	sonic_bytes(row, "green_max_threshold", &to->kmax);
+	sonic_bytes(row, kmin, &to->kmin);
+	sonic_bytes(row, kmax, &to->kmax);
 	if (to->kmax && to->kmin > to->kmax)
-		sonic_wrong(row,
-			"green_min_threshold %" PRIu64 " is above green_max_threshold %" PRIu64,
-			to->kmin, to->kmax);
+		sonic_wrong(
+			row, "%s %" PRIu64 " is above %s %" PRIu64, kmin, to->kmin, kmax, to->kmax);
 }
 
 /* buffer_read - a buffer profile, and its pool in table @pools. */

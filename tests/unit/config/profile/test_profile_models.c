@@ -39,6 +39,31 @@ static bool is_absent(const struct fact *fact)
 	return strcmp(fact->verdict, "absent") == 0;
 }
 
+/* "/a/(b|c)" is "/a/b" and "/a/c". */
+static int facts_add(struct fact *fact)
+{
+	char *open = strchr(fact->path, '(');
+	if (!open) {
+		facts.v[facts.n] = *fact;
+		facts.v[facts.n].path = rw_strdup(fact->path);
+		return ++facts.n == FACTS_MAX ? -1 : 0;
+	}
+	*open = '\0';
+	char *list = open + 1, *tail = strchr(list, ')');
+	if (!tail)
+		return -1;
+	*tail++ = '\0';
+	for (char *leaf; (leaf = strsep(&list, "|"));) {
+		rw_cleanup(str_done) struct str path = {0};
+		struct fact one = *fact;
+		str_addf(&path, "%s%s%s", fact->path, leaf, tail);
+		one.path = path.s;
+		if (facts_add(&one) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int facts_open(void **state)
 {
 	size_t n = 0;
@@ -47,15 +72,15 @@ static int facts_open(void **state)
 		return -1;
 	for (char *line = strtok_r(facts.text, "\n", &save); line;
 		line = strtok_r(NULL, "\n", &save)) {
-		struct fact *f = &facts.v[facts.n];
+		struct fact f = {0};
 		char *words = line;
 		if (*line == '#')
 			continue;
 		char **const parts[] = {
-			&f->profile, &f->verdict, &f->since, &f->unit, &f->path, &f->source};
+			&f.profile, &f.verdict, &f.since, &f.unit, &f.path, &f.source};
 		for (size_t i = 0; i < rw_countof(parts); i++)
 			*parts[i] = strsep(&words, "\t");
-		if (!f->source || words || ++facts.n == FACTS_MAX)
+		if (!f.source || words || facts_add(&f) < 0)
 			return -1;
 	}
 	return 0;
@@ -63,6 +88,8 @@ static int facts_open(void **state)
 
 static int facts_close(void **state)
 {
+	for (size_t i = 0; i < facts.n; i++)
+		free(facts.v[i].path);
 	free(facts.text);
 	return 0;
 }
@@ -157,7 +184,7 @@ static void test_builtin_profiles(void **state)
 	}
 	if (out.n)
 		fail_msg("%s", out.s);
-	assert_int_equal(judged, 4);
+	assert_int_equal(judged, 6);
 	profiles_free(profiles);
 	err_list_done(&errors);
 }
@@ -188,6 +215,29 @@ static const struct {
 	{"a subscription to what is not there",
 		"name: nxos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  extends: openconfig\n",
 		"subscribes to /interfaces/interface[name=*]/state/transceiver"},
+	{"a pause time in another unit than Cumulus serves",
+		"name: cumulus\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n  "
+		"    "
+		"subscribe: [{ path: /qos }]\n      values: [{ at: "
+		"\"/qos/interfaces/interface[interface-id={port}]/switch-priority"
+		"[priority={priority}]/state\", leaves: [{ path: in-pause-duration, metric: "
+		"pfc.rx_pause_ns, unit: ms }] }]\n",
+		"the model's unit is us"},
+	{"a pause time where Cumulus has none",
+		"name: cumulus\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n  "
+		"    "
+		"subscribe: [{ path: /qos }]\n      values: [{ at: "
+		"\"/qos/interfaces/interface[interface-id={port}]/state/switch-priority"
+		"[priority={priority}]\", leaves: [{ path: in-pause-duration, metric: "
+		"pfc.rx_pause_ns, unit: us }] }]\n",
+		"in-pause-duration is not served (source L)"},
+	{"a field that no SONiC table has",
+		"name: sonic\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n    "
+		"  "
+		"subscribe: [{ path: /WRED_PROFILE }]\n      values: [{ at: "
+		"\"/WRED_PROFILE/{name}\", leaves: [{ path: blue_min_threshold, of: wred, metric: "
+		"cfg.ecn_kmin_bytes }] }]\n",
+		"nobody looked up /WRED_PROFILE/{name}/blue_min_threshold"},
 };
 
 static void test_planted_mistakes(void **state)
