@@ -393,6 +393,14 @@ static void store_settle(struct store *store)
 	store->stats.log_errors += r < 0;
 }
 
+/* What happened to the file itself, as an event of now. */
+static void store_tell(struct store *store, const char *kind, const char *text)
+{
+	store_hand_over(store,
+		&(struct store_record){.kind = RECORD_EVENT,
+			.event = {.t_ns = wall_now().ns, .kind = kind, .text = text}});
+}
+
 /* Mutex held, not while copying. A file that was deleted under us is put back. */
 static void store_rescue(struct store *store)
 {
@@ -409,7 +417,7 @@ static void store_rescue(struct store *store)
 		log_error("store",
 			"%s was deleted while the agent wrote it; what it held was written back",
 			store->path);
-		store_event(store, wall_now().ns, "store_rescued", NULL, NULL,
+		store_tell(store, "store_rescued",
 			"the database file was deleted under the agent and written back");
 	}
 	pthread_mutex_lock(&store->mutex);
@@ -543,7 +551,7 @@ static int open_once(struct store *store)
 	int r = store->backend->open(&store->o, &state, &e);
 	if (r == STORE_SET_ASIDE) {
 		log_error("store", "%s", e.text);
-		store_event(store, wall_now().ns, "store_damaged", NULL, NULL, e.text);
+		store_tell(store, "store_damaged", e.text);
 		r = store->backend->open(&store->o, &state, &e);
 	}
 	pthread_mutex_lock(&store->mutex);
@@ -1014,7 +1022,7 @@ static void hand_over_job(struct store *store, struct job *job)
 	pthread_mutex_unlock(&store->mutex);
 }
 
-static void hand_over(struct store *store, const struct store_record *record)
+void store_hand_over(struct store *store, const struct store_record *record)
 {
 	hand_over_job(store, job_of_record(record));
 }
@@ -1040,134 +1048,9 @@ void store_names_gone(struct store *store, const struct entities *entities, int6
 	rw_cleanup(freep) uint32_t *ids = rw_calloc(n + 1, sizeof(*ids));
 	for (size_t i = 0; (entity = entities_gone(entities, i)); i++)
 		ids[i] = entity->id;
-	hand_over(store,
+	store_hand_over(store,
 		&(struct store_record){
 			.kind = RECORD_NAMES_GONE, .gone = {.v = ids, .n = n, .t_ns = t_ns}});
-}
-
-void store_flows(struct store *store, const struct flow_sample *flows, size_t n)
-{
-	const struct store_record record = {.kind = RECORD_FLOWS, .flows = {flows, n}};
-
-	if (n > 0)
-		hand_over(store, &record);
-}
-
-void store_fabric(struct store *store, int64_t t_ns, const char *yaml)
-{
-	hand_over(store,
-		&(struct store_record){
-			.kind = RECORD_FABRIC, .fabric = {.t_ns = t_ns, .yaml = yaml}});
-}
-
-void store_rewind(struct store *store, int64_t t_ns)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_REWIND, .rewind = {.t_ns = t_ns}});
-}
-
-void store_target(struct store *store, const struct store_target *target)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_TARGET, .target = *target});
-}
-
-void store_targets_gone(struct store *store, const char *device, const char *protocol)
-{
-	hand_over(store,
-		&(struct store_record){
-			.kind = RECORD_TARGET_GONE, .target_gone = {device, protocol}});
-}
-
-void store_device(struct store *store, const struct store_device *device)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_DEVICE, .device = *device});
-}
-
-void store_port(struct store *store, const struct store_port *port)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_PORT, .port = *port});
-}
-
-void store_incident(struct store *store, const struct store_incident *incident)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_INCIDENT, .incident = *incident});
-}
-
-void store_recommendation(struct store *store, const struct store_recommendation *recommendation)
-{
-	hand_over(store,
-		&(struct store_record){
-			.kind = RECORD_RECOMMENDATION, .recommendation = *recommendation});
-}
-
-void store_event(struct store *store, int64_t t_ns, const char *kind, const char *incident_id,
-	const char *who, const char *text)
-{
-	hand_over(store,
-		&(struct store_record){.kind = RECORD_EVENT,
-			.event = {.t_ns = t_ns,
-				.kind = kind,
-				.incident_id = incident_id,
-				.who = who,
-				.text = text}});
-}
-
-void store_device_event(struct store *store, int64_t t_ns, const char *kind, const char *device,
-	const char *port, const char *text)
-{
-	hand_over(store,
-		&(struct store_record){.kind = RECORD_EVENT,
-			.event = {.t_ns = t_ns,
-				.kind = kind,
-				.device = device,
-				.port = port,
-				.text = text}});
-}
-
-void store_change_event(struct store *store, const struct store_change *change)
-{
-	hand_over(store,
-		&(struct store_record){.kind = RECORD_EVENT,
-			.event = {.t_ns = change->t_ns,
-				.kind = change->kind,
-				.who = change->who,
-				.text = change->text,
-				.device = change->device,
-				.port = change->port,
-				.job = change->job}});
-}
-
-void store_burst(struct store *store, const struct store_burst *burst)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_BURST, .burst = *burst});
-}
-
-void store_silence(struct store *store, const struct store_silence *silence)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_SILENCE, .silence = *silence});
-}
-
-void store_alert(struct store *store, const struct store_alert *alert)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_ALERT, .alert = *alert});
-}
-
-void store_alert_gone(struct store *store, const char *receiver, const char *incident_id)
-{
-	hand_over(store,
-		&(struct store_record){
-			.kind = RECORD_ALERT_GONE, .alert_gone = {receiver, incident_id}});
-}
-
-void store_finding(struct store *store, const struct store_finding *finding)
-{
-	hand_over(store, &(struct store_record){.kind = RECORD_FINDING, .finding = *finding});
-}
-
-void store_health(struct store *store, int64_t t_ns, const struct store_health *measures, size_t n)
-{
-	hand_over(store,
-		&(struct store_record){
-			.kind = RECORD_HEALTH, .health = {.v = measures, .n = n, .t_ns = t_ns}});
 }
 
 /* ---- waiting for the writer ---------------------------------------------- */

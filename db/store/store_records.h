@@ -171,4 +171,9 @@ struct jobs_dropped {
 struct jobs_dropped jobs_drop_values(struct jobs *jobs, size_t max_values);
 struct jobs_dropped jobs_drop_class(struct jobs *jobs, enum job_class class, size_t max);
 
+struct store;
+/* store_hand_over - copies @record and leaves it to the writer of @store; never waits for the disk
+ * but in replay. */
+void store_hand_over(struct store *store, const struct store_record *record);
+
 #endif
