@@ -211,7 +211,21 @@ def test_blame():
     check("measure", s["queues"][0]["ranked_by"], "octets*delay")
 
 
+def test_xray():
+    """The sampled output ports of 300 flows follow the lower bits of an XOR."""
+    flows = [(i % 5, i // 5 % 7, 49152 + i * 40503 % 16384) for i in range(300)]
+    samples = [S.flow(i + 1, 3, 1000, 1000 * i, [S.raw_header(S.roce("10.0.0.%d" % a, "10.0.1.%d" % b, sport=p))], inp=3, out=10 + ((a ^ b ^ p) & 3))
+               for i, (a, b, p) in enumerate(flows)]
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as f:
+        f.write(S.pcap([udp(S.datagram(i + 1, [sample])) for i, sample in enumerate(samples)]))
+        f.flush()
+        run = subprocess.run([ROCEWATCH, "xray", "learn", f.name, "--format", "json"], capture_output=True, text=True)
+    group = json.loads(run.stdout)["groups"][0]
+    check("learned", (run.returncode, group["device"], group["members"], group["right_ratio"]), (0, "192.0.2.11", 4, 1))
+
+
 test_kinds()
+test_xray()
 test_tshark()
 test_estimates()
 test_loss_and_damage()

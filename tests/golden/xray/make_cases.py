@@ -36,4 +36,4 @@ for at in range(1200):
     rows.append("%d,%s,%s,%s,%d,%s" % (1795860000 + at, switch, *seen, member(switch, seen if draw.random() > 0.05 else flow())))
 write("samples.csv", rows)
 write("links.csv", ["device,member,next"] + ["leaf1,Ethernet%d,spine%d" % (48 + m, 1 + m // 4) for m in range(8)])
-write("job.csv", ["device,src,dst,src_port,dst_qp"] + ["leaf1,%s,%s,%d,%d" % (*flow(), qp) for qp in range(1, 17)])
+write("job.csv", ["device,src,dst,src_port,dst_qp"] + ["leaf1,%s,%s,%d,%d" % (*flow(), qp) for qp in range(1, 9)])

@@ -39,10 +39,12 @@ static size_t flow_bytes(const struct xray_flow *flow, uint8_t *ret)
 	return 2 * size + sizeof(rest);
 }
 
-static uint32_t crc_of(const struct switch_hash *h, const uint8_t *bytes, size_t n)
+static uint32_t hash_of(const struct switch_hash *h, const uint8_t *bytes, size_t n)
 {
 	uint32_t value = h->seed & (h->bits == 32 ? UINT32_MAX : 0xFFFF);
-	for (size_t i = 0; i < 8 * n; i++) {
+	for (size_t i = 0; !h->polynomial && i < n; i++)
+		value ^= (uint32_t)bytes[i] << (i % 2 ? 0 : 8);
+	for (size_t i = 0; h->polynomial && i < 8 * n; i++) {
 		const uint32_t in = bytes[i / 8] >> (h->reflected ? i % 8 : 7 - i % 8) & 1;
 		const uint32_t out = value >> (h->bits - 1) & 1;
 		value = (value << 1 & (h->bits == 32 ? UINT32_MAX : 0xFFFF)) ^
@@ -67,28 +69,20 @@ static uint32_t jenkins_of(const uint8_t *bytes, size_t n, uint32_t seed)
 	return value + (value << 15);
 }
 
-static uint32_t xor_of(const struct switch_hash *h, const uint8_t *bytes, size_t n)
-{
-	uint32_t value = h->seed & 0xFFFF;
-	for (size_t i = 0; i < n; i++)
-		value ^= (uint32_t)bytes[i] << (i % 2 ? 0 : 8);
-	return value;
-}
-
 /* The member: ports 1000 on, in an order of their own. @at: of the sample. */
 static uint32_t member_of(const struct switch_hash *h, const struct xray_flow *flow, size_t at)
 {
 	uint8_t bytes[64];
 	const size_t n = flow_bytes(flow, bytes);
-	uint32_t value = h->polynomial ? crc_of(h, bytes, n) : xor_of(h, bytes, n), index = 0;
+	uint32_t value = hash_of(h, bytes, n), index = 0;
 	const uint64_t moved = h->changes ? at / (size_t)h->changes : 0;
 	if (h->upper_half)
 		value >>= 16;
 	value &= 0xFFFF;
 	switch (h->way) {
-	case LOW_BITS: index = value % h->members; break;
 	case HIGH_BITS:
 	case MULTIPLY: index = value * h->members >> 16; break;
+	case LOW_BITS:
 	case MODULO: index = value % h->members; break;
 	case TABLE:
 		index = (uint32_t)(hash_u64((value % (1u << h->table_bits)) + 7919 * h->seed +

@@ -36,6 +36,15 @@ static const struct switch_hash learned_rows[] = {
 	{"6, CRC32C table of 256", CRC32C, true, false, TABLE, 6, 8, 8},
 };
 
+static struct xray_learned learn(
+	const struct switch_hash *h, size_t n, uint8_t family, struct arena *a)
+{
+	rw_cleanup(freep) struct xray_sample *samples = draw_samples(h, n, WRONG, family);
+	struct xray_learned learned;
+	xray_learn(samples, n, a, &learned);
+	return learned;
+}
+
 /* Flows that were never sampled: how many are decided; of these none in 1,000 may be wrong. */
 static size_t judge(const struct switch_hash *h, const struct xray_learned *learned, size_t at)
 {
@@ -60,9 +69,7 @@ static void learns(void **state)
 	for (size_t i = 0; i < rw_countof(learned_rows); i++) {
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
 		const struct switch_hash *h = &learned_rows[i];
-		rw_cleanup(freep) struct xray_sample *samples = draw_samples(h, SAMPLES, WRONG, 4);
-		struct xray_learned learned;
-		xray_learn(samples, SAMPLES, a, &learned);
+		const struct xray_learned learned = learn(h, SAMPLES, 4, a);
 		if (!learned.model || learned.members != h->members || learned.changed)
 			fail_msg("%s: refusal %d", h->what, learned.refusal);
 		if (judge(h, &learned, 0) < JUDGED * 97 / 100)
@@ -83,11 +90,7 @@ static void refuses(void **state)
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		rw_cleanup(freep) struct xray_sample *samples =
-			draw_samples(&rows[i], SAMPLES, WRONG, 6);
-		struct xray_learned learned;
-		xray_learn(samples, SAMPLES, a, &learned);
-		if (learned.model)
+		if (learn(&rows[i], SAMPLES, 6, a).model)
 			fail_msg("%s: falsely learned", rows[i].what);
 	}
 }
@@ -101,13 +104,10 @@ static void notices_change(void **state)
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		rw_cleanup(freep) struct xray_sample *samples =
-			draw_samples(&rows[i], SAMPLES, WRONG, 4);
-		struct xray_learned learned;
-		xray_learn(samples, SAMPLES, a, &learned);
+		const struct xray_learned learned = learn(&rows[i], SAMPLES, 4, a);
 		assert_true(learned.model && learned.changed);
 		assert_in_range(learned.changed_at, rows[i].changes - 20, rows[i].changes + 20);
-		assert_int_equal(learned.changed_ns, samples[learned.changed_at].t_ns);
+		assert_int_equal(learned.changed_ns, (learned.changed_at + 1) * 1000000);
 		if (judge(&rows[i], &learned, SAMPLES - 1) < JUDGED * 8 / 10)
 			fail_msg("%s: too little is decided", rows[i].what);
 	}
@@ -145,13 +145,9 @@ static void tiers(void **state)
 	second[1].seed = 0x5A5A;
 	for (size_t i = 0; i < rw_countof(second); i++) {
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		struct xray_learned one, two;
+		const struct xray_learned one = learn(&first, SAMPLES, 4, a);
+		const struct xray_learned two = learn(&second[i], SAMPLES, 4, a);
 		struct xray_tiers tiers;
-		rw_cleanup(freep) struct xray_sample *s = draw_samples(&first, SAMPLES, WRONG, 4);
-		rw_cleanup(freep) struct xray_sample *t =
-			draw_samples(&second[i], SAMPLES, WRONG, 4);
-		xray_learn(s, SAMPLES, a, &one);
-		xray_learn(t, SAMPLES, a, &two);
 		xray_compare(&one, &two, &tiers);
 		assert_true(tiers.linear);
 		assert_int_equal(tiers.pairs, paths[i]);
@@ -172,8 +168,7 @@ static void prescribes(void **state)
 	struct xray_planned *flows = arena_array(a, struct xray_planned, FLOWS);
 	size_t load[2][2000] = {{0}};
 	for (size_t i = 0; i < 2; i++) {
-		rw_cleanup(freep) struct xray_sample *s = draw_samples(&hashes[i], 800, WRONG, 4);
-		xray_learn(s, 800, a, &learned[i]);
+		learned[i] = learn(&hashes[i], 800, 4, a);
 		assert_non_null(learned[i].model);
 	}
 	for (size_t i = 0; i < FLOWS; i++)
