@@ -51,6 +51,8 @@ enum input {
 	IN_BYTES,
 	IN_TOKENS,
 	IN_PEAK,
+	IN_LEAVES,
+	IN_OVERSUBSCRIPTION,
 	IN_COUNT
 };
 enum family { F_WORD, F_FLAG, F_SIZE, F_BITRATE, F_LENGTH, F_DURATION, F_RATIO, F_NUMBER, F_COUNT };
@@ -100,6 +102,9 @@ static const struct command_option options[] = {
 	[IN_BYTES] = {"bytes", 0, "N", "bytes of a gradient: 2 for bf16 and fp16, 4 for fp32"},
 	[IN_TOKENS] = {"tokens", 0, "N", "tokens per second of the whole job"},
 	[IN_PEAK] = {"peak", 0, "N", "dense teraflops of a GPU in the format trained in"},
+	[IN_LEAVES] = {"leaves", 0, "N", "leaves that the job's GPUs are spread over"},
+	[IN_OVERSUBSCRIPTION] = {"oversubscription", 0, "N",
+		"what a leaf's hosts can send over what its uplinks carry, such as 2"},
 	[IN_COUNT] = {0},
 };
 static const enum family families[IN_COUNT] = {
@@ -141,6 +146,8 @@ static const enum family families[IN_COUNT] = {
 	[IN_BYTES] = F_NUMBER,
 	[IN_TOKENS] = F_COUNT,
 	[IN_PEAK] = F_NUMBER,
+	[IN_LEAVES] = F_NUMBER,
+	[IN_OVERSUBSCRIPTION] = F_NUMBER,
 };
 
 struct inputs {
@@ -350,6 +357,39 @@ static int calc_mfu(const struct inputs *in, json_t *doc, struct err *e)
 	return 0;
 }
 
+/* What a share @crossing of the flows between leaves costs, into @doc under @name. */
+static void placement_put(const struct inputs *in, const char *name, double crossing, json_t *doc)
+{
+	const double compute_s = in->v[IN_COMPUTE] / 1e9,
+		     alone_s = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]) /
+		(in->v[IN_SPEED] / 8);
+	const double slowdown = placement_slowdown(crossing, in->v[IN_OVERSUBSCRIPTION]);
+	const double seconds = alone_s * slowdown;
+	json_t *o = json_object();
+	cmd_calc_set(o, "crossing_ratio", crossing);
+	cmd_calc_set(o, "slowdown_factor", slowdown);
+	cmd_calc_set(o, "time_s", seconds);
+	const double lost = 1 - cmd_calc_quotient(compute_s + alone_s, compute_s + seconds);
+	cmd_calc_set(o, "lost_ratio", lost);
+	cmd_calc_set(o, "usd_per_hour", in->v[IN_GPUS] * in->v[IN_PRICE] * lost);
+	json_object_set_new(doc, name, o);
+}
+
+static int calc_placement(const struct inputs *in, json_t *doc, struct err *e)
+{
+	const double gpus = in->v[IN_GPUS], leaves = in->v[IN_LEAVES];
+	if (gpus < 2)
+		return err_set(e, -EINVAL, "--gpus must be at least 2");
+	if (!(leaves >= 1 && leaves <= gpus))
+		return err_set(e, -EINVAL, "--leaves must be from 1 to --gpus");
+	if (!(in->v[IN_SPEED] > 0 && in->v[IN_OVERSUBSCRIPTION] > 0))
+		return err_set(e, -EINVAL, "--speed and --oversubscription must be above 0");
+	placement_put(in, "one_leaf", 0, doc);
+	placement_put(in, "in_order", placement_in_order(gpus, leaves), doc);
+	placement_put(in, "any_order", placement_any_order(gpus, leaves), doc);
+	return 0;
+}
+
 static int calc_bottleneck(const struct inputs *in, json_t *doc, struct err *e)
 {
 	const double compute_ns = in->v[IN_COMPUTE], network_ns = in->v[IN_NETWORK];
@@ -461,6 +501,17 @@ static const struct calculator calculators[] = {
 			{"calc mfu --parameters 7B --tokens 700K --gpus 128 --peak 312",
 				"computes it for GPUs of 312 teraflops"}},
 		{{IN_PARAMETERS}, {IN_TOKENS}, {IN_GPUS}, {IN_PEAK, "989"}, {IN_COUNT}}, calc_mfu},
+	{"placement", "what a job costs whose GPUs are spread over leaves",
+		"A ring allreduce: on one leaf, with ranks in the order of the leaves, and in any "
+		"order, which an all-to-all is like. Flows spread evenly over the uplinks.",
+		{{"calc placement --gpus 64 --leaves 8 --size 14GB --speed 400G",
+			 "prints what 2:1 uplinks do to it"},
+			{"calc placement --gpus 64 --leaves 8 --size 14GB --speed 400G "
+			 "--compute 800ms",
+				"also prices what of a step is lost"}},
+		{{IN_GPUS}, {IN_LEAVES}, {IN_SIZE}, {IN_SPEED}, {IN_OVERSUBSCRIPTION, "2"},
+			{IN_COMPUTE, "0s"}, {IN_PRICE, "30"}, {IN_COUNT}},
+		calc_placement},
 	{"bottleneck", "is a step bound by compute or by the network?", NULL,
 		{{"calc bottleneck --compute 800ms --network 200ms", "prints the verdict"},
 			{"calc bottleneck --compute 800ms --network 900ms --steps 100000",

@@ -271,6 +271,23 @@ double gradient_bytes(double parameters, double bytes_each)
 	return parameters * bytes_each;
 }
 
+double placement_in_order(double ranks, double leaves)
+{
+	if (leaves > 1)
+		return leaves / ranks;
+	return 0;
+}
+
+double placement_any_order(double ranks, double leaves)
+{
+	return (ranks - ranks / leaves) / (ranks - 1);
+}
+
+double placement_slowdown(double crossing, double oversubscription)
+{
+	return fmax(1, crossing * oversubscription);
+}
+
 double mfu_ratio(double tokens_per_s, double parameters, double gpus, double gpu_flops)
 {
 	return 6 * parameters * tokens_per_s / (gpus * gpu_flops);

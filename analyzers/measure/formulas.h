@@ -108,6 +108,16 @@ double allreduce_ring_bytes(double gpus, double bytes);
 double allreduce_bus_bytes_s(double gpus, double bytes, double seconds);
 /* Bytes of a model's gradients. */
 double gradient_bytes(double parameters, double bytes_each);
+/*
+ * Share of a ring's flows that cross leaves, @ranks spread evenly over @leaves: with ranks in the
+ * order of the leaves one leaves each; in any order, on average, the next rank is one of the others
+ * by chance, as are the partners of an all-to-all.
+ */
+double placement_in_order(double ranks, double leaves);
+double placement_any_order(double ranks, double leaves);
+/* How many times as long a collective takes when the share @crossing of what a leaf's hosts send
+ * leaves it, over uplinks that carry 1/@oversubscription of what they can send; at least 1. */
+double placement_slowdown(double crossing, double oversubscription);
 /* Model FLOPs utilization of a dense model: 6 operations per parameter and token (Chowdhery et al.,
  * PaLM, appendix B, without attention), over what the GPUs can do. */
 double mfu_ratio(double tokens_per_s, double parameters, double gpus, double gpu_flops);

@@ -36,6 +36,7 @@ RUNS = {
     "calc gradient": [": --parameters 7B", ": --parameters 7B --bytes 4 --gpus 64 --speed 400G"],
     "calc headroom": [": --model generic " + HEADROOM, ": --model spectrum --shp --lanes 8 --gearbox 400ns " + HEADROOM],
     "calc mfu": [": --parameters 70B --tokens 300K --gpus 256"],
+    "calc placement": [": --gpus 64 --leaves 8 --size 14GB --speed 400G --compute 800ms"],
     "calc pause": [": --speed 400G", ": --speed 400G --quanta 65535 --frames 1000"],
     "calc sizing": [": --switches 20", ": --switches 20 --ports 32 --interval 30s"],
     "config check": [": {live}", ": {broken}", ": --case {fields}/fabric.yaml"],

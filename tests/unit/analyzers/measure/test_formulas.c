@@ -303,6 +303,10 @@ static void test_training(void **state)
 	near("405B in bf16", gradient_bytes(405e9, 2), 810e9, 0);
 	near("1.8T in bf16", gradient_bytes(1.8e12, 2), 3.6e12, 0);
 	near("340M in fp32", gradient_bytes(340e6, 4), 1.4e9, 0.05e9);
+	near("a pair on two leaves", placement_any_order(2, 2), 1, 0);
+	near("one leaf, in order", placement_in_order(64, 1), 0, 0);
+	near("one leaf, any order", placement_any_order(64, 1), 0, 0);
+	near("uplinks that carry it", placement_slowdown(0.9, 1), 1, 0);
 	near("70B, 1,172 tokens/s a GPU", mfu_ratio(300e3, 70e9, 256, 989e12), 0.4977, 1e-4);
 	near("256 GPUs an hour", cost_usd(256, 30, 3600), 7680, 0);
 	near("1,024 GPUs a minute", cost_usd(1024, 30, 60), 512, 1e-9);
@@ -354,6 +358,18 @@ static double gradient(const double *v)
 {
 	return gradient_bytes(v[0], v[1]);
 }
+static double in_order(const double *v)
+{
+	return placement_in_order(v[0], v[1]);
+}
+static double any_order(const double *v)
+{
+	return placement_any_order(v[0], v[1]);
+}
+static double slowdown(const double *v)
+{
+	return placement_slowdown(v[0], v[1]);
+}
 static double mfu(const double *v)
 {
 	return mfu_ratio(v[0], v[1], v[2], v[3]);
@@ -401,6 +417,9 @@ static const struct documented {
 	{"allreduce_ring_bytes", 2, ring},
 	{"allreduce_bus_bytes_s", 3, bus},
 	{"gradient_bytes", 2, gradient},
+	{"placement_in_order", 2, in_order},
+	{"placement_any_order", 2, any_order},
+	{"placement_slowdown", 2, slowdown},
 	{"mfu_ratio", 4, mfu},
 	{"cost_usd", 3, usd},
 };
