@@ -469,24 +469,36 @@ static bool claimant_counts(const struct claimant *claimant)
 /* What those that claim a part of one job's loss have in common. */
 struct claims {
 	bool real_cause; /* one that is no symptom claims */
+	bool opened; /* ... and it is open: what never opens must take nothing from it */
 	bool all_have_ratio;
 	double sum; /* of the claimed ratios */
 	size_t n;
 };
 
-static bool claimant_shares(const struct claimant *claimant, bool real_cause)
+/* Is it beside one that counts instead? */
+static bool claims_yields(const struct claims *claims, const struct incident_record *record)
 {
-	return claimant_counts(claimant) && !(real_cause && claims_symptom(claimant->record));
+	if (claims->real_cause && claims_symptom(record))
+		return true;
+	return claims->opened && record->i.state == INCIDENT_PENDING;
+}
+
+static bool claimant_shares(const struct claims *claims, const struct claimant *claimant)
+{
+	return claimant_counts(claimant) && !claims_yields(claims, claimant->record);
 }
 
 static struct claims claims_of(const struct claimant *claimants, size_t n)
 {
 	struct claims claims = {.all_have_ratio = true};
-	for (size_t k = 0; k < n; k++)
-		if (claimant_counts(&claimants[k]) && !claims_symptom(claimants[k].record))
-			claims.real_cause = true;
 	for (size_t k = 0; k < n; k++) {
-		if (!claimant_shares(&claimants[k], claims.real_cause))
+		if (!claimant_counts(&claimants[k]) || claims_symptom(claimants[k].record))
+			continue;
+		claims.real_cause = true;
+		claims.opened |= claimants[k].record->i.state == INCIDENT_OPEN;
+	}
+	for (size_t k = 0; k < n; k++) {
+		if (!claimant_shares(&claims, &claimants[k]))
 			continue;
 		const double ratio = claimants[k].record->cost.claim_ratio;
 		claims.n++;
@@ -501,8 +513,8 @@ static struct claims claims_of(const struct claimant *claimants, size_t n)
  * nothing to share. */
 static double claims_share_of(const struct claims *claims, const struct claimant *one)
 {
-	/* 1. a symptom beside a real cause: nothing */
-	if (claims->real_cause && claims_symptom(one->record))
+	/* 1. a symptom beside a real cause, one that is pending beside one that is open: nothing */
+	if (claims_yields(claims, one->record))
 		return 0;
 
 	/* 2. no claim now: while it clears it keeps the share it had */
@@ -515,7 +527,7 @@ static double claims_share_of(const struct claims *claims, const struct claimant
 
 	/* 3. split by the claimed ratios when every claimant has one, else equally */
 	size_t others = claims->n;
-	if (claimant_shares(one, claims->real_cause))
+	if (claimant_shares(claims, one))
 		others--;
 	if (!one->job->fell || others == 0)
 		return 1;

@@ -77,7 +77,7 @@ static bool tune_margin_apply(enum tune_ask_kind kind, bool losing, struct tune_
  * better), as shares of the larger of now and likely. Quantiles at 10, 50 and 90 %: a new sheet's
  * value lies between the outer two in four cases of five (split conformal prediction, as above).
  * Printed by tests/score/tune_calibrate.py from sheets on fabrics that were drawn from a seed;
- * docs/accuracy.md has how often it holds on others. Pure.
+ * docs/accuracy/advice.md has how often it holds on others. Pure.
  */
 
 enum sheet_kind {

@@ -8,7 +8,7 @@
 #define HOT 0.5 /* of the deepest queue: as congested as that one */
 #define PAUSE_WEIGHT 0.5
 /* Error of the model in J, where marks cost something: 3 % in each of two terms is noise of an
- * exchange (docs/accuracy.md); half of that is asked. */
+ * exchange (docs/accuracy/advice.md); half of that is asked. */
 #define MARGIN 0.02
 #define COST_LEAST 0.002 /* below it marks cost nothing */
 #define DUTY_LEAST 0.01

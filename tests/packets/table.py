@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The answers of judge.py --jsonl as the table of docs/accuracy.md.
+"""The answers of judge.py --jsonl as the table of docs/accuracy/captures.md.
 
-    table.py FILE.jsonl [--into docs/accuracy.md]
+    table.py FILE.jsonl [--into docs/accuracy/captures.md]
 """
 import argparse
 import importlib.util

@@ -329,7 +329,12 @@ static void test_shared_claims(void **state)
 		const char *what;
 		enum cause cause[2];
 		double claim[2], share[2];
+		bool pending; /* the second one */
 	} rows[] = {
+		{"one that has not opened beside one that has",
+			{CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {NAN, 0.1}, {1, 0}, true},
+		{"... beside a symptom", {CAUSE_STRAGGLER, CAUSE_LINK_ERRORS}, {NAN, 0.1}, {0, 1},
+			true},
 		{"two that claim nothing", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {NAN, NAN},
 			{0.5, 0.5}},
 		{"one that claims", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {0.1, NAN},
@@ -349,9 +354,13 @@ static void test_shared_claims(void **state)
 			records[k]->i.cause = rows[i].cause[k];
 			records[k]->i.severity = SEV_WARNING;
 			records[k]->i.state = INCIDENT_OPEN;
+			if (k && rows[i].pending)
+				records[k]->i.state = INCIDENT_PENDING;
 			records[k]->i.first_ns = (int64_t)(ONSET + N) * BLOCK;
-			const struct finding f = over(ONSET + N + 20, rows[i].claim[k]);
+			struct finding f = over(ONSET + N + 20, rows[i].claim[k]);
+			f.verdict = FINDING_OVER;
 			cost_over(&records[k]->cost, &f);
+			weight_judged(&records[k]->weight, &f, 3);
 		}
 		const struct job_rate r = look(v, ONSET + N + 20, 100, 80);
 		claims_count(records, 2, &fabric, &r);
