@@ -40,7 +40,7 @@ SAMPLE = ["checkpoint", "pfc-only", "unlucky-harmless", "ecn-late", "mtu-mismatc
 SAMPLE_CASES = ["ecmp_imbalance/source_routed", "ecmp_imbalance/spray_weak", "ecmp_imbalance/missing_samples", "pause_storm/watchdog_drops",
                 "pause_storm/bound_only", "pause_storm/bound_only*0.42", "link_health/fec_corrected", "link_health/light_falls",
                 "deadlock/four", "congestion/xon_close", "settings_drift/hash_seed", "settings_drift/pool_resized", "settings_drift/spray_declared_hash_read"]
-SAMPLE_HEALTHY = ["healthy-hashed", "checkpoint", "job-end"]
+SAMPLE_HEALTHY = ["healthy-hashed", "checkpoint", "job-end", "drain"]
 ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadlock", "ecmp_imbalance", "ecmp_paths", "link_flap", "link_health",
              "lossless_loss", "pause_spread", "pause_storm", "settings_drift", "steps", "straggler", "telemetry"]
 

@@ -83,7 +83,8 @@ struct audit {
 	struct topology_leaf *leaves;
 	size_t n_leaves;
 	unsigned links, speed_known, mtu_known, pfc_known; /* links whose both ends were known */
-	size_t (*reached)[ROLE_OTHER + 1], of_role[ROLE_OTHER + 1], usual;
+	bool *links_up; /* [device][device above] */
+	size_t usual;
 };
 
 /* ---- findings ------------------------------------------------------------ */
@@ -434,40 +435,63 @@ static size_t links_between(const struct fabric_device *device, const struct fab
 	return n;
 }
 
-/* How many devices of each role reach a device; by its place in the fabric. */
-static void reached_count(struct audit *audit)
+/* Which devices have links to which of a higher role. */
+static void links_up_fill(struct audit *audit)
 {
 	const struct fabric *f = audit->f;
-	audit->reached = rw_calloc(f->n_devices + 1, sizeof(*audit->reached));
-	for (size_t i = 0; i < f->n_devices; i++) {
-		audit->of_role[f->devices[i]->role]++;
+	audit->links_up = rw_calloc(f->n_devices * f->n_devices + 1, sizeof(*audit->links_up));
+	for (size_t i = 0; i < f->n_devices; i++)
 		for (size_t k = 0; k < f->n_devices; k++)
-			if (f->devices[k]->role > f->devices[i]->role &&
-				f->devices[k]->role < ROLE_OTHER)
-				audit->reached[k][f->devices[i]->role] +=
-					links_between(f->devices[i], f->devices[k]) > 0;
-	}
+			audit->links_up[i * f->n_devices + k] =
+				f->devices[k]->role > f->devices[i]->role &&
+				f->devices[k]->role < ROLE_OTHER &&
+				links_between(f->devices[i], f->devices[k]) > 0;
 }
 
-/* Devices of the next tier that most of this one's kind reach, and this one does not. */
-static void check_reach(struct audit *audit, const struct fabric_device *device)
+/* [device]: is it of the role of device @at, and does a device above lead to both? Leaves of two
+ * rails or planes share none. Who has no link up is compared with all. The caller frees. */
+static bool *reach_kin(const struct audit *audit, size_t at)
 {
+	const struct fabric *f = audit->f;
+	const bool *own = &audit->links_up[at * f->n_devices];
+	const bool alone = !memchr(own, true, f->n_devices);
+	bool *kin = rw_calloc(f->n_devices, sizeof(*kin));
+	for (size_t i = 0; i < f->n_devices; i++) {
+		if (i == at || f->devices[i]->role != f->devices[at]->role)
+			continue;
+		kin[i] = alone;
+		for (size_t k = 0; k < f->n_devices && !kin[i]; k++)
+			kin[i] = own[k] && audit->links_up[i * f->n_devices + k];
+	}
+	return kin;
+}
+
+/* Devices of the next tier that most of its kin reach, and device @at does not. */
+static void check_reach(struct audit *audit, size_t at)
+{
+	const struct fabric *f = audit->f;
+	const struct fabric_device *device = f->devices[at];
+	rw_cleanup(freep) bool *kin = reach_kin(audit, at);
 	enum device_role above = ROLE_SUPERSPINE;
 	if (device->role == ROLE_LEAF)
 		above = ROLE_SPINE;
-	for (size_t i = 0; i < audit->f->n_devices; i++) {
-		const struct fabric_device *up = audit->f->devices[i];
-		if (up->role != above || links_between(device, up))
+	else if (device->role != ROLE_SPINE)
+		return;
+	for (size_t i = 0; i < f->n_devices; i++) {
+		const struct fabric_device *up = f->devices[i];
+		size_t n = 0, reach = 0;
+		if (up->role != above || audit->links_up[at * f->n_devices + i])
 			continue;
-		size_t kin = audit->of_role[device->role] - 1,
-		       reach = audit->reached[i][device->role];
-		if (reach * 2 > kin)
+		for (size_t k = 0; k < f->n_devices; k++) {
+			n += kin[k];
+			reach += kin[k] && audit->links_up[k * f->n_devices + i];
+		}
+		if (reach * 2 > n)
 			audit_add(audit, WARNING, "missing_member",
 				(struct where){device->name, NULL, up->name},
 				"connect it, or check that LLDP sees the neighbour, or that it is "
 				"declared",
-				"no link to %s, which %zu of %zu others have", up->name, reach,
-				kin);
+				"no link to %s, which %zu of %zu others have", up->name, reach, n);
 	}
 }
 
@@ -564,8 +588,6 @@ static void topology_audit_check_device(struct audit *audit, const struct fabric
 			"no link of this device is known");
 	if (device->role == ROLE_LEAF)
 		check_leaf(audit, device);
-	if (device->role == ROLE_LEAF || device->role == ROLE_SPINE)
-		check_reach(audit, device);
 }
 
 /* Each thing outside once: of what a switch that is not asked does, nothing is known. */
@@ -620,12 +642,14 @@ json_t *topology_check_json(const struct fabric *fabric, const struct topology_f
 		.facts = facts,
 		.leaves = arena_array(arena, struct topology_leaf, fabric->n_devices + 1),
 		.usual = usual_uplinks(fabric)};
-	reached_count(&a);
-	for (size_t i = 0; i < fabric->n_devices; i++)
+	links_up_fill(&a);
+	for (size_t i = 0; i < fabric->n_devices; i++) {
 		topology_audit_check_device(&a, fabric->devices[i]);
+		check_reach(&a, i);
+	}
 	facts->each_lldp(facts->arg, check_undeclared, &a);
 	check_outside(&a);
-	free(a.reached);
+	free(a.links_up);
 	struct topology_audit answer = {.fabric = fabric->name,
 		.leaves = a.leaves,
 		.n_leaves = a.n_leaves,

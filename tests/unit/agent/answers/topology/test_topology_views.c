@@ -80,6 +80,10 @@ static const struct row rows[] = {
 		"warning link_undeclared leaf1:u9 "},
 	{"a missing uplink", LINKS "  - { a: \"leaf2:u3\", b: \"spine2:3\" }\n", "", "", {0}, NULL,
 		"warning ecmp_width leaf1:- "},
+	{"two rails, neither of which misses the other's spine",
+		"  - { a: \"leaf1:u1\", b: \"spine1:1\" }\n  - { a: \"leaf2:u1\", b: \"spine2:1\" "
+		"}\n",
+		"", "", {0}, NULL, ""},
 	{"a spine that a leaf does not reach",
 		"  - { a: \"leaf1:u1\", b: \"spine1:1\" }\n  - { a: \"leaf1:u2\", b: \"spine2:1\" "
 		"}\n  - { a: \"leaf2:u1\", b: \"spine1:2\" }\n",
