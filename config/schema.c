@@ -653,7 +653,10 @@ static const struct field http_rows[] = {
 	INSIDE(config_http, tls_node, "tls", http_tls_section),
 	TEXT(config_http, tokens_file, "tokens_file",
 		"File with the bearer tokens that clients must send, mode 0600: one line each, "
-		"TOKEN or NAME TOKEN, at least 16 characters. Read again at SIGHUP.",
+		"TOKEN or NAME TOKEN, at least 16 characters. Behind NAME TOKEN, 'may:ack' lets "
+		"its "
+		"owner acknowledge, note, assign and silence; else it only reads. Read again at "
+		"SIGHUP.",
 		.check = schema_check_text),
 	LIST(config_http, allow, n_allow, "allow", NULL, schema_check_network,
 		"Networks whose clients may connect, such as 10.0.0.0/8; all when "
@@ -676,8 +679,7 @@ static const struct field http_rows[] = {
 		"Serve an address outside this machine without TLS or without tokens: everybody "
 		"who reaches it reads everything."),
 };
-TABLE(http_section, config_http, http_rows,
-	"Web page, JSON API and metrics, read-only. Off when not given.");
+TABLE(http_section, config_http, http_rows, "Web page, JSON API and metrics. Off when not given.");
 
 static const struct field traps_rows[] = {
 	TEXT(config_traps, listen, "listen",

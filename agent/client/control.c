@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/str.h"
+#include "base/text_clean.h"
 
 #define GROUP "rocewatch"
 #define CALL_TIMEOUT_MS 5000
@@ -28,7 +29,7 @@
 #define HELD_NS (3 * NS_PER_S)
 #define HELD_LOOK_NS (5 * NS_PER_MS)
 
-enum { LINES_A_TURN = 32, WAITING_MAX = 128 };
+enum { LINES_A_TURN = 32, WAITING_MAX = 128, FOR_MAX = 40 };
 
 struct control_peer {
 	struct control *control;
@@ -128,11 +129,31 @@ static void client_reply(struct control_peer *peer, json_t *reply)
 	str_add(&peer->out, "\n");
 }
 
+/* Who acts, for the record; NULL when the name that is given is none. */
+static const char *client_actor(
+	const struct control_peer *peer, const json_t *request, char *buf, size_t size)
+{
+	const json_t *name = json_object_get(request, "for");
+	const char *text = json_string_value(name);
+	if (!name)
+		return peer->who;
+	if (!text || !*text || strlen(text) > FOR_MAX || !text_is_word(text))
+		return NULL;
+	snprintf(buf, size, "%s (via %s)", text, peer->who);
+	return buf;
+}
+
 /* The reply, or the reply later: when what was done is stored. */
 static void client_answer(struct control_peer *peer, const json_t *request)
 {
 	struct control *control = peer->control;
-	json_t *reply = control->fn(control->arg, peer->who, request);
+	char buf[FOR_MAX + sizeof(peer->who) + 8];
+	const char *who = client_actor(peer, request, buf, sizeof(buf));
+	json_t *reply;
+	if (who)
+		reply = control->fn(control->arg, who, request);
+	else
+		reply = control_error("\"for\": expected a name of one word");
 	uint64_t ticket = 0;
 	if (control->hold)
 		ticket = control->hold(control->arg);

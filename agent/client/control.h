@@ -7,6 +7,9 @@
  *      {"cmd": "status"}     -> {"ok": true, ...}
  *      anything else         -> {"ok": false, "error": "..."}
  *
+ * A request may say in whose name it is made, {"for": "ann"}: a word. What was done is then told as
+ * done by "ann (via rocewatch)"; the user that the kernel names never goes away.
+ *
  * Bounded: CONTROL_CLIENTS_MAX clients, lines of CONTROL_LINE_MAX bytes, CONTROL_IDLE_NS without a
  * whole request. Loop thread.
  */

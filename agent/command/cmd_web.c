@@ -239,7 +239,7 @@ static int cmd_web_run(struct command_args *args)
 const struct command command_web = {
 	.name = "web",
 	.summary = "web page, JSON API, event stream and /metrics over HTTP",
-	.help = "Serves the documents of the other commands, read-only, until SIGTERM. The agent "
+	.help = "Serves the documents of the other commands until SIGTERM. The agent "
 		"starts it by itself when the configuration has a section http. With --db FILE it "
 		"shows a copied database, on this machine only.\n"
 		"SIGHUP reads tokens, certificate and allowed networks again.\n"

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +15,7 @@
 #include "base/err.h"
 #include "base/locked.h"
 #include "base/str.h"
+#include "base/text_clean.h"
 #include "config/address.h"
 
 /* ---- target -------------------------------------------------------------- */
@@ -242,7 +244,31 @@ static bool api_is_printable(const char *text)
 	return true;
 }
 
-int api_token_line(char *line, const char **ret_name, const char **ret_token, struct err *e)
+/* Cuts the next word off @line and returns it; "" at the end. */
+static char *api_word(char **line)
+{
+	char *word = *line;
+	char *end = word + strcspn(word, " \t");
+	*line = end + strspn(end, " \t");
+	*end = '\0';
+	return word;
+}
+
+static int api_token_right(const char *right, struct api_token *ret, struct err *e)
+{
+	ret->may_ack = str_eq(right, "may:ack");
+	if (*right && !ret->may_ack)
+		return err_set(e, -EINVAL,
+			"more than a name and a token; expected TOKEN, NAME "
+			"TOKEN or NAME TOKEN may:ack");
+	if (ret->may_ack && (strlen(ret->name) > API_ACTOR_MAX || !text_is_word(ret->name)))
+		return err_set(e, -EINVAL,
+			"may:ack behind a name that is no word of at most %d letters and digits",
+			API_ACTOR_MAX);
+	return 0;
+}
+
+int api_token_line(char *line, struct api_token *ret, struct err *e)
 {
 	line += strspn(line, " \t");
 	line[strcspn(line, "\r\n")] = '\0';
@@ -251,19 +277,19 @@ int api_token_line(char *line, const char **ret_name, const char **ret_token, st
 		line[--n] = '\0';
 	if (n == 0 || *line == '#')
 		return 0;
-	*ret_name = "";
-	*ret_token = line;
-	const size_t n_first = strcspn(line, " \t");
-	if (line[n_first]) {
-		line[n_first] = '\0';
-		*ret_name = line;
-		*ret_token = line + n_first + 1 + strspn(line + n_first + 1, " \t");
+	*ret = (struct api_token){.name = "", .text = api_word(&line)};
+	if (*line) {
+		ret->name = ret->text;
+		ret->text = api_word(&line);
 	}
-	const size_t n_token = strlen(*ret_token);
-	if (!api_is_printable(*ret_name) || !api_is_printable(*ret_token))
+	const size_t n_token = strlen(ret->text);
+	if (!api_is_printable(ret->name) || !api_is_printable(ret->text))
 		return err_set(e, -EINVAL,
 			"more than a name and a token of printable ASCII; expected TOKEN or NAME "
 			"TOKEN");
+	const int rc = api_token_right(line, ret, e);
+	if (rc < 0)
+		return rc;
 	if (n_token < API_TOKEN_MIN || n_token > API_TOKEN_MAX)
 		return err_set(e, -EINVAL, "a token of %zu characters; expected %d to %d", n_token,
 			API_TOKEN_MIN, API_TOKEN_MAX);
@@ -278,6 +304,7 @@ enum { TOKENS_MAX = 1000 };
 struct guard_token {
 	char *text;
 	size_t n;
+	const char *actor; /* the name of one that may act; NULL: it may read */
 };
 
 struct web_guard {
@@ -308,9 +335,9 @@ static int guard_file_is_private(const char *path, struct err *e)
 static int guard_add_token(
 	struct web_guard *guard, char *line, const char *path, int number, struct err *e)
 {
-	const char *name, *token;
+	struct api_token token;
 	struct err why;
-	const int rc = api_token_line(line, &name, &token, &why);
+	const int rc = api_token_line(line, &token, &why);
 	if (rc < 0)
 		return err_at(e, rc, path, number, 0, "http.tokens_file: %s", why.text);
 	if (rc == 0)
@@ -319,8 +346,10 @@ static int guard_add_token(
 		return err_at(e, -EINVAL, path, number, 0, "http.tokens_file: more than %d tokens",
 			TOKENS_MAX);
 	arena_grow_pow2(guard->a, guard->tokens, guard->n_tokens);
-	guard->tokens[guard->n_tokens++] =
-		(struct guard_token){.text = locked_dup(token), .n = strlen(token)};
+	struct guard_token *kept = &guard->tokens[guard->n_tokens++];
+	*kept = (struct guard_token){.text = locked_dup(token.text), .n = strlen(token.text)};
+	if (token.may_ack)
+		kept->actor = arena_strdup(guard->a, token.name);
 	return 0;
 }
 
@@ -420,17 +449,32 @@ bool web_guard_knows_host(const struct web_guard *guard, const char *host)
 	return !guard->local && guard->n_hosts == 1;
 }
 
-bool web_guard_token(const struct web_guard *guard, const char *authorization)
+static const struct guard_token *guard_find(
+	const struct web_guard *guard, const char *authorization)
 {
 	size_t n;
-	bool known = false;
-	if (!guard->asks_token)
-		return true;
+	const struct guard_token *found = NULL;
 	const char *token = api_bearer(authorization, &n);
 	if (!token)
-		return false;
+		return NULL;
 	/* All of them, so that the time does not tell which one was nearly right. */
 	for (size_t i = 0; i < guard->n_tokens; i++)
-		known |= api_token_equal(token, n, guard->tokens[i].text, guard->tokens[i].n);
-	return known;
+		if (api_token_equal(token, n, guard->tokens[i].text, guard->tokens[i].n))
+			found = &guard->tokens[i];
+	return found;
+}
+
+bool web_guard_token(const struct web_guard *guard, const char *authorization)
+{
+	return !guard->asks_token || guard_find(guard, authorization);
+}
+
+int web_guard_actor(
+	const struct web_guard *guard, const char *authorization, char *buf, size_t size)
+{
+	const struct guard_token *token = guard_find(guard, authorization);
+	if (!token || !token->actor)
+		return -EACCES;
+	snprintf(buf, size, "%s", token->actor);
+	return 0;
 }

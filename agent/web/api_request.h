@@ -48,11 +48,17 @@ bool api_etag_matches(const char *header, const char *etag);
 /* api_token_equal - compares in a time that depends on the length of @given only. */
 bool api_token_equal(const char *given, size_t n_given, const char *token, size_t n_token);
 
-/* One line of a tokens file: "TOKEN" or "NAME TOKEN". 1 with both filled ("" without a name), 0 for
- * a blank line or comment, -EINVAL. The texts point into @line, which is changed. */
+/* One line of a tokens file: "TOKEN", "NAME TOKEN" or "NAME TOKEN may:ack". 1 with all filled (""
+ * without a name), 0 for a blank line or comment, -EINVAL. The texts point into @line, which is
+ * changed. */
 #define API_TOKEN_MIN 16
 #define API_TOKEN_MAX 512
-int api_token_line(char *line, const char **ret_name, const char **ret_token, struct err *e);
+#define API_ACTOR_MAX 40 /* characters of a name that may act */
+struct api_token {
+	const char *name, *text;
+	bool may_ack;
+};
+int api_token_line(char *line, struct api_token *ret, struct err *e);
 
 /*
  * web_guard - who may read: networks, host names and bearer tokens. Made from the configuration and
@@ -75,5 +81,10 @@ bool web_guard_knows_host(const struct web_guard *guard, const char *host);
 /* web_guard_token - whether the Authorization header holds a known token; always when none are
  * configured. */
 bool web_guard_token(const struct web_guard *guard, const char *authorization);
+
+/* web_guard_actor - the name of a token that may act, into @buf. 0, or -EACCES: the header holds
+ * none that may. */
+int web_guard_actor(
+	const struct web_guard *guard, const char *authorization, char *buf, size_t size);
 
 #endif

@@ -467,6 +467,15 @@ static void http_refused_reply(struct http_reply *reply)
 		.retry_after_s = 2};
 }
 
+static bool http_has_body(struct MHD_Connection *connection)
+{
+	const char *length =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+	if (length && !str_eq(length, "0"))
+		return true;
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
 static enum http_outcome http_ask(
 	struct http_ticket *ticket, const char *method, struct http_reply *reply)
 {
@@ -486,7 +495,9 @@ static enum http_outcome http_ask(
 		.fetch_site =
 			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site"),
 		.fetch_mode =
-			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Mode")};
+			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Mode"),
+		.origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin"),
+		.has_body = http_has_body(connection)};
 	return http->handler.answer(http->handler.arg, ticket, &request, reply);
 }
 
@@ -521,15 +532,6 @@ static enum MHD_Result http_first(struct http_ticket *ticket, const char *method
 	if (ready)
 		return http_send(ticket->connection, &ticket->reply);
 	return MHD_YES;
-}
-
-static bool http_has_body(struct MHD_Connection *connection)
-{
-	const char *length =
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-	if (length && !str_eq(length, "0"))
-		return true;
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 }
 
 static enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection,

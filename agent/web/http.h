@@ -1,8 +1,8 @@
 /*
- * http - an HTTP server that answers GET: connections, limits and TLS. The only file that knows the
- * library (libmicrohttpd). What is answered is decided by a function that is handed over; it runs
- * on the server's one thread and must not block. It answers at once, or later from any thread
- * (http_answer), or with a stream of events (http_stream_put).
+ * http - an HTTP server that answers requests without a body: connections, limits and TLS. The only
+ * file that knows the library (libmicrohttpd). What is answered is decided by a function that is
+ * handed over; it runs on the server's one thread and must not block. It answers at once, or later
+ * from any thread (http_answer), or with a stream of events (http_stream_put).
  *
  * Limits hold for everybody: a request must be complete, and an answer taken, within a fixed time;
  * when nearly all connections are in use, the one that has been quiet for longest is closed.
@@ -37,7 +37,8 @@ struct http_request {
 	const char *host, *authorization, *if_none_match, *accept;
 	/* what a browser says of who asks: https://www.w3.org/TR/fetch-metadata/ */
 	const char *fetch_site, *fetch_mode;
-	bool host_twice;
+	const char *origin;
+	bool host_twice, has_body;
 };
 
 struct http_reply {

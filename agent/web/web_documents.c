@@ -849,6 +849,10 @@ static void openapi_others(json_t *paths)
 			"Server-sent events: watch (the whole frame when it has changed), incident "
 			"(opened, changed or closed), trouble, still (the last frame holds).",
 			"text/event-stream", NULL},
+		{"/api/v1/act", "act",
+			"Whose token this is when it may act, and a pass for one POST of the same "
+			"path; nulls when it may only read.",
+			"application/json", "act"},
 		{"/metrics", "metrics", "All metrics of the fabric and the agent, OpenMetrics.",
 			"text/plain", NULL},
 		{"/healthz", "healthz", "200 when an agent runs and its data is new, else 503.",
@@ -875,7 +879,7 @@ json_t *web_openapi(void)
 	json_object_set_new(doc, "info",
 		json_pack("{s:s, s:s, s:s}", "title", "rocewatch", "version", RW_VERSION,
 			"description",
-			"Read-only. Each document is what the command of its name prints with "
+			"Each document is what the command of its name prints with "
 			"--format json."));
 	json_object_set_new(doc, "paths", paths);
 	json_object_set_new(doc, "components", openapi_components());

@@ -27,6 +27,7 @@
 #include "agent/web/api_request.h"
 #include "agent/web/http.h"
 #include "agent/web/runbook.h"
+#include "agent/web/web_act.h"
 #include "agent/web/web_documents.h"
 #include "agent/web/web_events.h"
 #include "base/cleanup.h"
@@ -254,6 +255,7 @@ struct web_server {
 	pthread_mutex_t lock; /* of guard and refusals */
 	struct web_guard *guard;
 	struct complaint refusals;
+	struct web_passes passes; /* of the HTTP thread */
 };
 
 struct web_call {
@@ -261,7 +263,7 @@ struct web_call {
 	struct http_ticket *ticket;
 	const struct http_request *request;
 	const struct api_target *target;
-	bool head;
+	bool head, acts; /* a POST of WEB_ACT_PATH */
 };
 
 /* ---- routes -------------------------------------------------------------- */
@@ -330,6 +332,72 @@ static enum http_outcome server_metrics(struct web_call *call, struct http_reply
 	return HTTP_WAITS;
 }
 
+/* The name of the token when it may act. */
+static bool server_actor(struct web_call *call, char who[WEB_WHO_MAX])
+{
+	struct web_server *server = call->server;
+	pthread_mutex_lock(&server->lock);
+	const int rc =
+		web_guard_actor(server->guard, call->request->authorization, who, WEB_WHO_MAX);
+	pthread_mutex_unlock(&server->lock);
+	return rc == 0;
+}
+
+/* GET: who would act, and a pass for one request; nulls where the token may only read. */
+static enum http_outcome server_pass(struct web_call *call, struct http_reply *ret)
+{
+	char who[WEB_WHO_MAX], pass[WEB_PASS_TEXT];
+	const bool may = server_actor(call, who);
+	if (may && web_pass_give(&call->server->passes, who, mono_now(), pass) < 0) {
+		web_reply_error(ret, 503, "no randomness for a pass");
+		return HTTP_ANSWERED;
+	}
+	json_t *doc = may ? json_pack("{s:s, s:s}", "who", who, "pass", pass)
+			  : json_pack("{s:n, s:n}", "who", "pass");
+	rw_cleanup(freep) char *text = json_dumps(doc, JSON_COMPACT);
+	json_decref(doc);
+	*ret = (struct http_reply){
+		.status = 200, .type = "application/json", .body = blob_new(text, strlen(text))};
+	return HTTP_ANSWERED;
+}
+
+/* POST: the parameters, and whose token it is, go to the agent. */
+static enum http_outcome server_act(struct web_call *call, struct http_reply *ret)
+{
+	const struct api_target *target = call->target;
+	const struct served_ask ask = {.given = target->given, .n_given = target->n_given};
+	struct served_given given[API_PARAMS_MAX + 1];
+	char who[WEB_WHO_MAX];
+	struct err e = {0};
+	if (!server_actor(call, who)) {
+		web_reply_error(ret, 403,
+			"this token may only read; one whose line in http.tokens_file ends with "
+			"may:ack may act");
+		return HTTP_ANSWERED;
+	}
+	if (!web_pass_take(&call->server->passes, who, served_get(&ask, "pass"), mono_now())) {
+		web_reply_error(ret, 409,
+			"the pass is missing, too old or was used; GET " WEB_ACT_PATH
+			" gives a new one");
+		return HTTP_ANSWERED;
+	}
+	if (served_get(&ask, "who")) {
+		web_reply_error(ret, 400, "who acts is what the token says");
+		return HTTP_ANSWERED;
+	}
+	if (target->n_given)
+		memcpy(given, target->given, target->n_given * sizeof(*given));
+	given[target->n_given] = (struct served_given){.name = "who", .value = who};
+	const size_t n = target->n_given + 1;
+	const int rc = web_check_params(web_act_subject.row, given, n, &e);
+	if (rc < 0) {
+		web_reply_err(ret, rc, &e);
+		return HTTP_ANSWERED;
+	}
+	web_documents_ask(call->server->documents, call->ticket, &web_act_subject, given, n, NULL);
+	return HTTP_WAITS;
+}
+
 static const struct server_route {
 	const char *path;
 	enum http_outcome (*answer)(struct web_call *call, struct http_reply *ret);
@@ -338,6 +406,7 @@ static const struct server_route {
 	{"/metrics", server_metrics},
 	{"/api/v1/events", server_events},
 	{"/api/v1/openapi.json", server_openapi},
+	{WEB_ACT_PATH, server_pass},
 };
 
 /* The nearest path of the API, for a mistyped one. */
@@ -390,6 +459,8 @@ static enum http_outcome server_document(
 
 static enum http_outcome server_route(struct web_call *call, struct http_reply *ret)
 {
+	if (call->acts)
+		return server_act(call, ret);
 	for (size_t i = 0; i < rw_countof(server_routes); i++) {
 		if (!str_eq(server_routes[i].path, call->target->path))
 			continue;
@@ -446,6 +517,22 @@ static bool server_is_cross_site(const struct web_call *call)
 	return !str_eq(request->fetch_mode, "navigate") || !web_file_find(call->target->path);
 }
 
+/* What only a request that acts must pass. */
+static bool server_refuses_act(const struct web_call *call, struct http_reply *ret)
+{
+	if (!call->acts)
+		return false;
+	if (!web_act_is_own(call->request)) {
+		web_reply_error(
+			ret, 403, "a page of another site asks; act from this server's own page");
+		return true;
+	}
+	if (!call->request->has_body)
+		return false;
+	web_reply_error(ret, 413, "expected parameters in the address, and no body");
+	return true;
+}
+
 /* What stands before every route; true when @ret holds the answer already. */
 static bool server_refuses(struct web_call *call, struct api_target *target, struct http_reply *ret)
 {
@@ -454,12 +541,14 @@ static bool server_refuses(struct web_call *call, struct api_target *target, str
 	struct err e = {0};
 	const bool options = str_eq(request->method, "OPTIONS");
 	call->head = str_eq(request->method, "HEAD");
-	if (!options && !call->head && !str_eq(request->method, "GET")) {
+	const bool post = str_eq(request->method, "POST");
+	const int rc = api_target_read(request->target, target, &e);
+	call->acts = post && rc == 0 && str_eq(target->path, WEB_ACT_PATH);
+	if (!options && !call->head && !call->acts && !str_eq(request->method, "GET")) {
 		web_reply_error(ret, 405, "nothing can be changed here; expected GET");
 		ret->allow = methods;
 		return true;
 	}
-	const int rc = api_target_read(request->target, target, &e);
 	if (rc < 0) {
 		web_reply_err(ret, rc, &e);
 		if (rc == -E2BIG)
@@ -477,6 +566,8 @@ static bool server_refuses(struct web_call *call, struct api_target *target, str
 			"a page of another site asks; open this server's own page instead");
 		return true;
 	}
+	if (server_refuses_act(call, ret))
+		return true;
 	if (!options)
 		return false;
 	*ret = (struct http_reply){.status = 204, .allow = methods, .fixed = ""};

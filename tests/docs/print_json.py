@@ -6,7 +6,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import schemas  # noqa: E402
 
 # Documents that are no command's, and where they come from.
-BY_HTTP = {"counters": "GET /api/v1/counters", "ecmp-history": "GET /api/v1/ecmp/history", "error": "any path below /api/v1 that fails", "healthz": "GET /healthz"}
+BY_HTTP = {"act": "GET /api/v1/act", "counters": "GET /api/v1/counters", "ecmp-history": "GET /api/v1/ecmp/history", "error": "any path below /api/v1 that fails", "healthz": "GET /healthz"}
 SCALARS = {"time": "time", "seconds": "s", "nanoseconds": "ns", "bytes": "bytes", "bits_per_second": "bit/s", "bytes_per_second": "bytes/s", "ratio": "ratio", "usd": "US$",
            "id": "id", "priority": "priority", "severity": "severity", "check_state": "state"}
 PLAIN = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char text[3 * API_TARGET_MAX];
 	char host[64];
-	const char *name, *token;
+	const char *token;
 	struct err e = {0};
 	size_t n;
 
@@ -60,10 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (token && !api_token_equal(token, n, token, n))
 		abort();
 	api_etag_matches(text, "\"0123456789abcdef\"");
-	if (api_token_line(text, &name, &token, &e) == 1) {
-		check_text(name, sizeof(text));
-		check_text(token, API_TOKEN_MAX);
-		if (strlen(token) < API_TOKEN_MIN)
+	struct api_token line;
+	if (api_token_line(text, &line, &e) == 1) {
+		check_text(line.name, sizeof(text));
+		check_text(line.text, API_TOKEN_MAX);
+		if (strlen(line.text) < API_TOKEN_MIN)
 			abort();
 	}
 	return 0;

@@ -96,7 +96,7 @@ ELSEWHERE = {
     "incident burst": "ipfix.live", "profile test": "golden.profiles", "topology discover": "lab.discovery",
 }
 # Documents of the HTTP API only, and the frame of other documents: web.http looks at them.
-NOT_COMMANDS = {"common", "counters", "ecmp-history", "error", "healthz", "rocewatch.yaml"}
+NOT_COMMANDS = {"act", "common", "counters", "ecmp-history", "error", "healthz", "rocewatch.yaml"}
 
 
 class Failed(Exception):

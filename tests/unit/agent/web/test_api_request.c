@@ -183,9 +183,15 @@ static void test_tokens(void **state)
 		const char *line;
 		int rc;
 		const char *name, *token;
+		bool may_ack;
 	} rows[] = {
 		{"0123456789abcdef\n", 1, "", "0123456789abcdef"},
 		{"  noc \t 0123456789abcdef  \r\n", 1, "noc", "0123456789abcdef"},
+		{"ann 0123456789abcdef  may:ack\n", 1, "ann", "0123456789abcdef", true},
+		{"ann 0123456789abcdef may:all", -EINVAL, NULL, NULL},
+		{"ann 0123456789abcdef may:ack x", -EINVAL, NULL, NULL},
+		{"a;b 0123456789abcdef may:ack", -EINVAL, NULL, NULL},
+		{"0123456789abcdef may:ack", -EINVAL, NULL, NULL},
 		{"", 0, NULL, NULL},
 		{"   ", 0, NULL, NULL},
 		{"# 0123456789abcdef", 0, NULL, NULL},
@@ -197,15 +203,16 @@ static void test_tokens(void **state)
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		char line[80];
-		const char *name, *token;
+		struct api_token token = {0};
 		struct err e = {0};
 		snprintf(line, sizeof(line), "%s", rows[i].line);
-		const int rc = api_token_line(line, &name, &token, &e);
+		const int rc = api_token_line(line, &token, &e);
 		if (rc != rows[i].rc)
 			fail_msg("'%s': %d %s", rows[i].line, rc, e.text);
 		if (rc == 1) {
-			assert_string_equal(name, rows[i].name);
-			assert_string_equal(token, rows[i].token);
+			assert_string_equal(token.name, rows[i].name);
+			assert_string_equal(token.text, rows[i].token);
+			assert_int_equal(token.may_ack, rows[i].may_ack);
 		}
 		/* A mistake in a secret does not repeat it. */
 		assert_null(strstr(e.text, "0123456789"));

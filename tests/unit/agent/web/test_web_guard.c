@@ -150,10 +150,20 @@ static void test_tokens(void **state)
 		if (web_guard_token(guard, rows[i].header) != rows[i].known)
 			fail_msg("'%s' is %s", rows[i].header ? rows[i].header : "no header",
 				rows[i].known ? "not known" : "known");
+	char who[API_ACTOR_MAX + 1];
+	assert_int_equal(web_guard_actor(guard, "Bearer " SECOND, who, sizeof(who)), -EACCES);
+	web_guard_free(guard);
+	file_put(path, FIRST "\nops " SECOND " may:ack", 0600);
+	guard = guard_of(&(struct config_http){.address = "192.0.2.1", .tokens_file = path});
+	assert_int_equal(web_guard_actor(guard, "Bearer " FIRST, who, sizeof(who)), -EACCES);
+	assert_int_equal(web_guard_actor(guard, NULL, who, sizeof(who)), -EACCES);
+	assert_int_equal(web_guard_actor(guard, "Bearer " SECOND, who, sizeof(who)), 0);
+	assert_string_equal(who, "ops");
 	web_guard_free(guard);
 	unlink(path);
 	guard = guard_of(&(struct config_http){.address = "127.0.0.1"});
 	assert_true(web_guard_token(guard, NULL)); /* none is asked for */
+	assert_int_equal(web_guard_actor(guard, NULL, who, sizeof(who)), -EACCES);
 	web_guard_free(guard);
 }
 
