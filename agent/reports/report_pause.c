@@ -87,6 +87,29 @@ static int pause_trees(struct client *client, const struct pause_range *range,
 	return rc;
 }
 
+static bool pause_began_at(const struct pause_answer *answer, const struct pause_port *port)
+{
+	for (size_t i = 0; i < answer->n_trees; i++) {
+		const struct pause_tree *tree = &answer->trees[i];
+		if (tree->clear && str_eq(tree->device, port->device) &&
+			str_eq(tree->port, port->port) && tree->priority == (int)port->priority)
+			return true;
+	}
+	return false;
+}
+
+/* Where it began stands above what waited; both as they were, most paused first. */
+static void pause_origins_first(struct pause_answer *answer, struct arena *a)
+{
+	struct pause_port *ports = arena_array(a, struct pause_port, answer->n_ports + 1);
+	size_t n = 0;
+	for (int origin = 1; origin >= 0; origin--)
+		for (size_t i = 0; i < answer->n_ports; i++)
+			if (pause_began_at(answer, &answer->ports[i]) == (origin == 1))
+				ports[n++] = answer->ports[i];
+	answer->ports = ports;
+}
+
 /* ---- the report ---------------------------------------------------------------------------- */
 
 static int pause_fill(struct client *client, const struct report_ask *ask,
@@ -113,6 +136,7 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 	const int rc = pause_trees(client, range, answer, a, doc, e);
 	if (rc < 0)
 		return rc;
+	pause_origins_first(answer, a);
 	return report_put_stale(client, doc, e);
 }
 

@@ -564,7 +564,8 @@ static enum canvas_style cell_port_name(const void *row, struct str *out)
 static enum canvas_style cell_port_peer(const void *row, struct str *out)
 {
 	const char *peer = doc_word(row, "peer");
-	str_add(out, *peer ? peer : "-");
+	const bool began = json_is_true(json_object_get(row, "origin"));
+	str_addf(out, "%s%s", str_if(began, "ORIGIN "), *peer ? peer : "-");
 	return STYLE_PLAIN;
 }
 
@@ -633,14 +634,6 @@ const struct screen_column screen_port_columns[] = {
 };
 const size_t screen_port_n_columns = rw_countof(screen_port_columns);
 
-/* The longer of both ways; -1 when neither is known (fmax takes the number of a number and a NAN).
- */
-static double port_worst(const json_t *row)
-{
-	double known = fmax(doc_number(row, "rx_hi_ratio"), doc_number(row, "tx_hi_ratio"));
-	return fmax(known, -1);
-}
-
 static int port_by_name(const void *left, const void *right)
 {
 	const json_t *x = *(const json_t *const *)left, *y = *(const json_t *const *)right;
@@ -662,17 +655,9 @@ static int port_by_tx(const void *left, const void *right)
 	return r ? r : port_by_name(left, right);
 }
 
-static int port_by_worst(const void *left, const void *right)
-{
-	double x = port_worst(*(const json_t *const *)left);
-	double y = port_worst(*(const json_t *const *)right);
-	int r = (y > x) - (y < x);
-	return r ? r : port_by_name(left, right);
-}
-
 const char *const screen_port_orders[] = {"pause", "it paused us", "we paused it", "device", NULL};
-screen_compare *const screen_port_compares[] = {
-	port_by_worst, port_by_rx, port_by_tx, port_by_name};
+/* "pause" is the order of the document: origins, then what is paused most. */
+screen_compare *const screen_port_compares[] = {NULL, port_by_rx, port_by_tx, port_by_name};
 
 /* screen_heat - paints the document "ecmp/heatmap". Cells hold numbers where there is room for
  * them, else one sign each: a block as high as the load, or a digit for tenths of the line rate. */

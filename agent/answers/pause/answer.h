@@ -55,7 +55,8 @@ struct pause_answer {
 	const char *source;
 	double step_s, coverage_ratio;
 	struct pause_limits limits;
-	struct pause_port *ports; /* most paused first; both directions are rows of their own */
+	struct pause_port
+		*ports; /* origins, then most paused first; both directions are rows of their own */
 	size_t n_ports;
 	uint64_t ports_paused, ports_known;
 	struct pause_watchdog *watchdog;

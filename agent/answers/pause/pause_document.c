@@ -713,10 +713,29 @@ static struct pause_pair pair_of(const struct port_prio *prio, struct arena *a)
 		.tx_frames = frames_of(&prio->tx_frames)};
 }
 
+/* A queue, and whether pause begins there. */
+struct pause_seen {
+	const struct port_prio *prio;
+	bool origin;
+};
+
+static bool is_origin(const struct pause_graph *graph, const struct port_prio *prio)
+{
+	for (size_t i = 0; i < graph->n_roots; i++) {
+		const struct pause_root *root = &graph->roots[i];
+		if (root->clear && root->port == prio->port && root->priority == prio->priority)
+			return true;
+	}
+	return false;
+}
+
+/* Where pause begins stands above what only waits. */
 static int by_strength(const void *left, const void *right)
 {
-	const struct port_prio *a = *(const struct port_prio *const *)left,
-			       *b = *(const struct port_prio *const *)right;
+	const struct pause_seen *x = left, *y = right;
+	const struct port_prio *a = x->prio, *b = y->prio;
+	if (x->origin != y->origin)
+		return y->origin - x->origin;
 	const double d = pause_document_strongest(b) - pause_document_strongest(a);
 	if (d != 0) {
 		if (d > 0)
@@ -744,7 +763,7 @@ static void make_ports(const struct pause_graph *graph, const struct pause_ask *
 	struct arena *a, struct pause_ports_answer *ret)
 {
 	const struct observed *o = graph->observed;
-	const struct port_prio **v = arena_array(a, const struct port_prio *, o->n_prios + 1);
+	struct pause_seen *v = arena_array(a, struct pause_seen, o->n_prios + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_prios; i++) {
 		const struct port_prio *l = o->prios[i];
@@ -753,13 +772,15 @@ static void make_ports(const struct pause_graph *graph, const struct pause_ask *
 			continue;
 		ret->observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
 		if (asked->all || pause_document_strongest(l) > 0)
-			v[n++] = l;
+			v[n++] = (struct pause_seen){l, is_origin(graph, l)};
 	}
 	if (n)
 		qsort(v, n, sizeof(*v), by_strength);
 	ret->ports = arena_array(a, struct pause_pair, n + 1);
-	for (size_t i = 0; i < n; i++)
-		ret->ports[ret->n_ports++] = pair_of(v[i], a);
+	for (size_t i = 0; i < n; i++) {
+		ret->ports[ret->n_ports] = pair_of(v[i].prio, a);
+		ret->ports[ret->n_ports++].origin = v[i].origin;
+	}
 }
 
 /* ---- from the database --------------------------------------------------- */

@@ -71,6 +71,7 @@ struct pause_tree_answer {
 struct pause_pair { /* a priority of a port */
 	const char *device, *port, *peer;
 	int priority;
+	bool origin; /* a tree of pause begins here, clearly */
 	double rx_lo_ratio, rx_hi_ratio;
 	enum maybe rx_measured;
 	const char *rx_quality; /* "time", "frames" */

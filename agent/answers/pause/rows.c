@@ -173,6 +173,7 @@ static const struct field pause_pair_fields[] = {
 	TEXT(port, "Port.", .known = true),
 	TEXT(peer, "What is behind the port."),
 	PRIORITY(priority, "Priority, 0 to 7.", .known = true),
+	FLAG(origin, "Does the pause clearly begin here?"),
 	NUMBER(rx_lo_ratio, UNIT_RATIO,
 		"The neighbor paused us, as a share of the time: lower bound."),
 	NUMBER(rx_hi_ratio, UNIT_RATIO, "Upper bound."),

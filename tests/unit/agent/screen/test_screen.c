@@ -575,13 +575,13 @@ static void ports_say_what_is_known(void **state)
 {
 	struct watch_answer *wall = full_wall(1);
 	json_t *page = json_pack(
-		"{s:b, s:[{s:s, s:s, s:i, s:s, s:f, s:f, s:f, s:f}, {s:s, s:s, s:i, s:s, s:f, s:f, "
-		"s:f, s:f}]}",
-		"observable", 1, "ports", "device", "leaf1", "port", "Ethernet9", "priority", 3,
-		"peer", "spine1:Ethernet1", "rx_lo_ratio", 0.0, "rx_hi_ratio", 0.071, "tx_lo_ratio",
-		0.0, "tx_hi_ratio", 0.0, "device", "leaf2", "port", "Ethernet2", "priority", 3,
-		"peer", "node-010", "rx_lo_ratio", 1.0, "rx_hi_ratio", 1.0, "tx_lo_ratio", 0.0,
-		"tx_hi_ratio", 0.0);
+		"{s:b, s:[{s:s, s:s, s:i, s:s, s:b, s:f, s:f, s:f, s:f}, {s:s, s:s, s:i, s:s, s:f, "
+		"s:f, s:f, s:f}]}",
+		"observable", 1, "ports", "device", "leaf2", "port", "Ethernet2", "priority", 3,
+		"peer", "node-010", "origin", 1, "rx_lo_ratio", 1.0, "rx_hi_ratio", 1.0,
+		"tx_lo_ratio", 0.0, "tx_hi_ratio", 0.0, "device", "leaf1", "port", "Ethernet9",
+		"priority", 3, "peer", "spine1:Ethernet1", "rx_lo_ratio", 0.0, "rx_hi_ratio", 0.071,
+		"tx_lo_ratio", 0.0, "tx_hi_ratio", 0.0);
 	json_t *blind = json_pack("{s:b, s:[]}", "observable", 0, "ports");
 	struct screen_docs docs = docs_of(wall);
 	struct screen screen;
@@ -589,7 +589,7 @@ static void ports_say_what_is_known(void **state)
 	press(&screen, "p");
 	docs.page = page;
 	rw_cleanup(freep) char *text = painted(&screen, &docs, 80, 24);
-	expect(text, " leaf2:Ethernet2 p3         100 %           0 %  node-010\n");
+	expect(text, " leaf2:Ethernet2 p3         100 %           0 %  ORIGIN node-010\n");
 	expect(text, " leaf1:Ethernet9 p3  0 % to 7.1 %           0 %  spine1:Ethernet1\n");
 	screen_press(&screen, SCREEN_KEY_ENTER);
 	assert_string_equal(screen_place_of(&screen)->subject, "leaf2:Ethernet2");
