@@ -68,6 +68,28 @@ export async function get(path, params = {}, signal) {
 	return response.json();
 }
 
+/* actor - in whose name this token may act: {who, pass}, nulls when it may only read. The pass is good once. */
+export function actor() {
+	return get("act");
+}
+
+/* act - does {do: "ack", id, text ...}; the agent's answer. Throws ApiError, which says why not. */
+export async function act(what) {
+	const may = await actor();
+	if (!may.who)
+		throw new ApiError(403, "this token may only read");
+	const search = new URLSearchParams(Object.entries({ ...what, pass: may.pass }).filter(([, v]) => v));
+	let response;
+	try {
+		response = await fetch(BASE + "act?" + search, { method: "POST", headers: headers("application/json"), signal: AbortSignal.timeout(DEADLINE_MS), cache: "no-store" });
+	} catch (e) {
+		throw new ApiError(0, "the server does not answer; whether it was done is not known");
+	}
+	if (!response.ok)
+		throw new ApiError(response.status, await reason(response));
+	return response.json();
+}
+
 /*
  * Live - the newest frame, kept up to date by the event stream. Calls @changed on each arrival and on
  * each change of the connection. Where the stream is not served, the frame is fetched instead.

@@ -18,6 +18,7 @@ import { ports } from "./page_ports.js";
 import { device } from "./page_device.js";
 import { port } from "./page_port.js";
 import { tuning, sheet } from "./page_tuning.js";
+import { alerts } from "./page_alerts.js";
 import { doctor } from "./page_doctor.js";
 
 /* All pages. Those with a key stand in the navigation. */
@@ -29,6 +30,7 @@ const PAGES = [
 	{ name: "steps", also: "jobs", key: "s", label: "Jobs", page: steps },
 	{ name: "ports", key: "p", label: "Ports", page: ports },
 	{ name: "tuning", key: "u", label: "Tuning", page: tuning },
+	{ name: "alerts", also: "silences", key: "a", label: "Alerts", page: alerts },
 	{ name: "doctor", key: "d", label: "Doctor", page: doctor },
 	{ name: "incident", within: "incidents", args: 1, page: incident },
 	{ name: "device", within: "ports", args: 1, page: device },
@@ -76,8 +78,7 @@ function frame() {
 /* --- what pages get --- */
 
 function link(name, args, query) {
-	const around = app.here.query.around;
-	return route.to(name, args, around ? { around, ...query } : query);
+	return route.to(name, args, { ...route.kept(app.here.query), ...query });
 }
 
 /* Parameters of a request: those of the page, and the time in the address unless it has its own. */
@@ -185,7 +186,7 @@ function navigate() {
 	const row = resolve();
 	const same = row === app.row && before.args.join("\n") === app.here.args.join("\n");
 	app.row = row;
-	if (!same || before.query.around !== app.here.query.around) {
+	if (!same || before.query.around !== app.here.query.around || before.query.range !== app.here.query.range) {
 		app.data = null;
 		app.error = null;
 		app.local = {};
@@ -240,9 +241,9 @@ function content(ctx) {
 		parts.push(h("p", { key: "error", class: "error", role: "alert" },
 			(app.data ? "Not up to date: " : "This page cannot be shown: ") + app.error.message + " ",
 			h("button", { type: "button", on: { click: reload } }, "Try again")));
-	if (page.load && !app.data)
+	if (page.load && !app.data && !(page.early && ctx.frame))
 		parts.push(app.error ? null : h("p", { key: "loading", class: "quiet" }, "Loading ..."));
-	else if (!page.load && !ctx.frame)
+	else if ((!page.load || page.early) && !ctx.frame)
 		parts.push(h("p", { key: "loading", class: "quiet" },
 			app.pastError ? "No frame of that time: " + app.pastError : "Waiting for the first frame ..."));
 	else
@@ -297,7 +298,7 @@ const LINKS = {
 
 function linkState(ctx) {
 	if (ctx.past)
-		return [mark("info", "PAST"), " ", h("a", { href: route.to(app.here.name, app.here.args) }, "back to live")];
+		return [mark("info", "PAST"), " ", h("a", { href: link(app.here.name, app.here.args, { around: null }) }, "back to live")];
 	const silent = live.silentMs() > state.FRAMES_MISSED * live.intervalMs();
 	if (live.link === "live" && silent)
 		return mark("unknown", "silent");
@@ -428,7 +429,7 @@ function openTime() {
 		h("p", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Show"),
 			app.here.query.around ? h("button", { type: "button", on: { click: () => {
 				closeDialog();
-				location.hash = route.to(app.here.name, app.here.args);
+				location.hash = link(app.here.name, app.here.args, { around: null });
 			} } }, "Back to live") : null,
 			h("button", { type: "button", on: { click: closeDialog } }, "Cancel"))));
 }
@@ -436,7 +437,7 @@ function openTime() {
 function showTime() {
 	const when = element("when").value;
 	if (when)
-		location.hash = route.to(app.here.name, app.here.args, { around: when + (when.length === 16 ? ":00Z" : "Z") });
+		location.hash = link(app.here.name, app.here.args, { around: when + (when.length === 16 ? ":00Z" : "Z") });
 }
 
 function askToken(why) {

@@ -92,6 +92,23 @@ function withoutLegend() {
 	Dygraph.PLUGINS = Dygraph.PLUGINS.filter((p) => p.prototype.toString() !== "Legend Plugin");
 }
 
+/* Marks stand behind the lines: an incident as a span, a change or a sheet as an upright line. */
+function drawMarks(dom, canvas, area, g) {
+	const style = getComputedStyle(document.documentElement);
+	const edge = (t) => Math.max(area.x, Math.min(area.x + area.w, g.toDomXCoord(t)));
+	canvas.save();
+	for (const m of dom.rwMarks || []) {
+		const x = edge(m.t), till = m.kind === "incident" ? edge(m.until || Infinity) : x;
+		canvas.fillStyle = style.getPropertyValue(m.severity === "critical" ? "--critical" : m.kind === "incident" ? "--warning" : "--info").trim();
+		canvas.globalAlpha = 0.16;
+		canvas.fillRect(x, area.y, till - x, area.h);
+		canvas.globalAlpha = 0.9;
+		if (x > area.x && x < area.x + area.w)
+			canvas.fillRect(x - 1, area.y, 2, area.h);
+	}
+	canvas.restore();
+}
+
 function start(dom, spec) {
 	withoutLegend();
 	const readout = document.createElement("p");
@@ -101,12 +118,13 @@ function start(dom, spec) {
 	plot.className = "plot";
 	dom.append(plot, readout);
 	dom.rwRows = spec.rows;
-	dom.rwChart = new Dygraph(plot, spec.rows, options(spec, readout));
+	dom.rwMarks = spec.marks;
+	dom.rwChart = new Dygraph(plot, spec.rows, { ...options(spec, readout), underlayCallback: (canvas, area, g) => drawMarks(dom, canvas, area, g) });
 }
 
 /*
- * chart - @spec: {title, unit, series: [{label, rows, factor, most}], range: [from, to] in ms, note}. The chart
- * is made once and then given new rows.
+ * chart - @spec: {title, unit, series: [{label, rows, factor, most}], range: [from, to] in ms, note, marks: of
+ * marksOf()}. The chart is made once and then given new rows.
  */
 export function chart(spec) {
 	const rows = points(spec.series);
@@ -122,8 +140,9 @@ export function chart(spec) {
 					start(dom, full);
 			}),
 			update: (dom) => {
-				if (dom.rwChart && JSON.stringify(dom.rwRows) !== JSON.stringify(rows)) {
+				if (dom.rwChart && JSON.stringify([dom.rwRows, dom.rwMarks]) !== JSON.stringify([rows, spec.marks])) {
 					dom.rwRows = rows;
+					dom.rwMarks = spec.marks;
 					dom.rwChart.updateOptions({ file: rows, dateWindow: spec.range });
 				}
 			},

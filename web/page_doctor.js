@@ -27,6 +27,38 @@ const CAPTURES = [
 	{ head: "Notes", wide: true, cell: (c) => c.notes || "" },
 ];
 
+/* A cause that a switch cannot show, for want of what; those of many switches stand once. */
+export function blindOf(coverage) {
+	const rows = new Map();
+	for (const c of coverage || [])
+		for (const b of c.blind || []) {
+			const missing = (b.missing || []).map((m) => m.what).join(", ");
+			const key = b.cause + "\n" + missing;
+			if (!rows.has(key))
+				rows.set(key, { cause: b.cause, missing, instead: b.reported_by, devices: [] });
+			rows.get(key).devices.push(c.device);
+		}
+	return [...rows.values()].sort((a, b) => b.devices.length - a.devices.length || a.cause.localeCompare(b.cause));
+}
+
+const BLIND = (n) => [
+	{ head: "Cause", cell: (b) => format.words(b.cause) },
+	{ head: "Missing", wide: true, cell: (b) => b.missing || format.UNKNOWN },
+	{ head: "Shown as", drop: true, cell: (b) => (b.instead ? format.words(b.instead) : "-") },
+	{ head: "Where", wide: true, cell: (b) => (b.devices.length === n ? "all switches" : b.devices.slice(0, 8).join(", ") + (b.devices.length > 8 ? " and " + (b.devices.length - 8) + " more" : "")) },
+];
+
+function coverage(ctx, doc) {
+	const all = doc.coverage || [];
+	if (!all.length)
+		return null;
+	const rows = blindOf(all).filter((b) => matches(b, ctx.filter));
+	const silent = all.filter((c) => c.delivers === false).map((c) => c.device);
+	return panel("Blind for", { class: "coverage", beside: "causes that these switches cannot show, and what is missing" },
+		silent.length ? h("p", {}, mark("unknown"), " nothing is known of ", silent.slice(0, 12).join(", "), silent.length > 12 ? " and " + (silent.length - 12) + " more" : "") : null,
+		rows.length ? table("Blind for", BLIND(all.length), rows, (b) => b.cause + b.missing) : h("p", {}, mark("ok"), " every cause can be seen."));
+}
+
 function todo(doc) {
 	const rows = doc.todo || [];
 	return panel("To do", { class: "todo" }, rows.length ? h("ul", { class: "rows" }, rows.map((t, i) => h("li", { key: t.subject + i },
@@ -46,6 +78,7 @@ export const doctor = {
 		targets.sort((a, b) => (order[a.status] ?? 2) - (order[b.status] ?? 2));
 		return h("div", { key: "doctor" }, todo(d),
 			panel("Targets", { beside: format.plural((d.targets || []).length, "target") }, table("Targets", TARGETS(ctx), targets, (t) => t.name)),
+			coverage(ctx, d),
 			(d.captures || []).length ? panel("Captures", {}, table("Captures", CAPTURES, d.captures, (c) => c.name)) : null,
 			h("div", { class: "columns" },
 				panel("Agent", {}, facts([["Running for", format.duration(process.up_s)], ["Memory", format.bytes(process.rss_bytes)],

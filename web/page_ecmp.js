@@ -5,9 +5,10 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { known, matches } from "./state.js";
-import { choice, facts, mark, panel, portLink, quiet, table, time } from "./widgets.js";
+import { rangeChoice, times } from "./trend.js";
+import { facts, mark, panel, portLink, quiet, table, time } from "./widgets.js";
 
-const RANGES = [["15m", "15 min"], ["1h", "1 h"], ["6h", "6 h"], ["24h", "24 h"]];
+const RANGE = "15m"; /* where the address names none */
 const PLAY_MS = 500;
 const FRAMES = 96; /* windows of a range that can be looked at one by one */
 
@@ -46,10 +47,6 @@ function verdict(row) {
 }
 
 /* --- the time range --- */
-
-function rangeOf(ctx) {
-	return ctx.here.query.range || "15m";
-}
 
 /*
  * The matrix of the window that the scrubber stands at, in the shape of the whole one. What a window
@@ -367,8 +364,7 @@ export const ecmp = {
 	title: () => "ECMP load, leaf to spine",
 	every: 15000,
 	load: async (ctx, signal) => {
-		const range = rangeOf(ctx);
-		const time = ctx.past ? { span: range } : { since: range };
+		const time = times(ctx, RANGE);
 		const [whole, history] = await Promise.all([ctx.get("ecmp/heatmap", time, signal), ctx.get("ecmp/history", { ...time, frames: FRAMES }, signal)]);
 		const local = ctx.local;
 		/* the scrubber keeps its place in time when the range moves on */
@@ -402,10 +398,7 @@ export const ecmp = {
 			ctx.local.gone = true;
 			clearInterval(ctx.local.timer);
 		} } },
-			h("div", { key: "controls", class: "controls" }, choice("Time range", RANGES, rangeOf(ctx), (id) => {
-				ctx.query({ range: id });
-				ctx.reload();
-			}), h("strong", {}, whole.verdict || ""),
+			h("div", { key: "controls", class: "controls" }, rangeChoice(ctx, RANGE), h("strong", {}, whole.verdict || ""),
 			h("span", { class: "quiet" }, "busy " + format.ratio(whole.busy_ratio) + ", samples present " + format.ratio(whole.coverage_ratio) + ", limit " + format.ratio(whole.warn_ratio)),
 			h("button", { type: "button", "aria-pressed": String(Boolean(ctx.local.table)), on: { click: () => {
 				ctx.local.table = !ctx.local.table;

@@ -1,4 +1,5 @@
 /* page_incident - one incident: the story in a few lines first, the evidence behind it, the timeline. */
+import { act, actor } from "./api.js";
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { confidence, copy, entityLink, facts, incidentLink, mark, panel, portLink, quiet, table, time } from "./widgets.js";
@@ -108,6 +109,45 @@ function story(ctx, i) {
 			h("div", {}, h("h3", {}, "Not proved"), list(not, "No open point is recorded."))));
 }
 
+/* What can be done to an incident here, in the name of the token: [do, button, what the text is, is it needed]. */
+const ACTS = [["ack", "Acknowledge", "note", false], ["note", "Note", "note", true], ["assign", "Assign", "person or team", true], ["silence", "Silence for 2 h", "why", true]];
+
+/* A silence is for the place and the cause of this incident, not for all that may come. */
+function silenceOf(i) {
+	const s = i.subject || {};
+	return { device: s.device, port: s.port, host: s.device ? null : s.host, cause: i.cause, for: "2h" };
+}
+
+async function doIt(ctx, i, name, needs) {
+	const text = document.getElementById("work-text").value.trim();
+	const { local } = ctx;
+	local.said = null;
+	local.wrong = needs && !text ? "Type the " + ACTS.find((a) => a[0] === name)[2] + " first." : null;
+	if (!local.wrong)
+		try {
+			await act({ do: name, text, ...(name === "silence" ? silenceOf(i) : { id: i.id }) });
+			local.said = "Done.";
+			document.getElementById("work-text").value = "";
+			await ctx.reload();
+		} catch (e) {
+			local.wrong = "Not done: " + e.message;
+		}
+	ctx.redraw();
+}
+
+function work(ctx, i) {
+	const { may } = ctx.data;
+	if (ctx.past)
+		return null;
+	if (!may.who)
+		return panel("Work", { class: "work" }, quiet("Only to read here. A token whose line ends with may:ack may act; or on the command line:"), copy("rocewatch incident ack " + i.id, "the command to acknowledge"));
+	return panel("Work", { class: "work", beside: "as " + may.who },
+		h("div", { class: "controls" }, h("label", { for: "work-text" }, "Text"), h("input", { id: "work-text", type: "text", maxlength: 500, autocomplete: "off" }),
+			ACTS.map(([name, label, , needs]) => h("button", { key: name, type: "button", on: { click: () => doIt(ctx, i, name, needs) } }, label))),
+		ctx.local.wrong ? h("p", { key: "wrong", class: "error", role: "alert" }, ctx.local.wrong) : null,
+		ctx.local.said ? h("p", { key: "said", role: "status" }, ctx.local.said) : null);
+}
+
 function timeline(ctx, rows) {
 	return panel("Timeline", { class: "timeline" },
 		rows.length ? h("ol", { class: "timeline" }, rows.map((r, k) => h("li", { key: r.t + k },
@@ -126,13 +166,14 @@ export const incident = {
 	every: 5000,
 	load: async (ctx) => {
 		const id = ctx.here.args[0];
-		const [show, timeline] = await Promise.all([ctx.get("incident/show", { id }), ctx.get("incident/timeline", { id })]);
-		return { show: show.incident || show, timeline: timeline.timeline || [] };
+		const [show, timeline, may] = await Promise.all([ctx.get("incident/show", { id }), ctx.get("incident/timeline", { id }),
+			ctx.data ? ctx.data.may : actor()]);
+		return { show: show.incident || show, timeline: timeline.timeline || [], may };
 	},
 	draw: (ctx) => {
 		const i = ctx.data.show;
 		const loss = i.loss || [];
-		return h("div", { key: i.id, class: "card" }, story(ctx, i), timeline(ctx, ctx.data.timeline),
+		return h("div", { key: i.id, class: "card" }, story(ctx, i), work(ctx, i), timeline(ctx, ctx.data.timeline),
 			panel("Impact", {}, loss.length ? table("Loss per job", LOSS, loss, (l) => l.job) : quiet("No loss was measured."),
 				i.explained_ratio === null || i.explained_ratio === undefined ? null
 					: quiet("This incident accounts for " + format.ratio(i.explained_ratio) + " of the measured slowdown.")),

@@ -2,7 +2,10 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { STATES, byMoney, known, matches } from "./state.js";
+import { history, rangeChoice, rangeOf, spark } from "./trend.js";
 import { bar, mark, panel, portLink, quiet, table, time } from "./widgets.js";
+
+const RANGE = "6h"; /* where the address names none */
 
 const JOB_STATE = { running: ["ok", "RUNNING"], stopped: ["critical", "STOPPED"], unknown: ["unknown", "UNKNOWN"] };
 
@@ -18,7 +21,8 @@ function job(ctx, j) {
 		h("span", { class: "quiet" }, "base " + format.duration(j.step_base_s)),
 		changed ? h("span", { class: change > 0.03 ? "worse" : "quiet" }, changed) : null,
 		h("span", { class: "quiet" }, "exchange " + format.duration(j.exchange_s)),
-		j.since ? h("span", { class: "quiet" }, "since ", time(j.since, format.clock)) : null);
+		j.since ? h("span", { class: "quiet" }, "since ", time(j.since, format.clock)) : null,
+		ctx.data ? spark(ctx.data, ctx.data.of("job:" + j.job + " rate"), { name: "throughput of " + j.job, unit: "bytes/s", past: ctx.data.past("job:" + j.job + " rate") }) : null);
 }
 
 function jobs(ctx) {
@@ -52,6 +56,13 @@ function baseline(s) {
 	return h("span", { title: span }, format.value(s.baseline, s.unit));
 }
 
+function trendOf(ctx, s) {
+	if (!ctx.data)
+		return null;
+	const base = s.baseline_from ? [format.parseTime(s.baseline_from), format.parseTime(s.baseline_to)] : null;
+	return spark(ctx.data, ctx.data.of(s.name), { name: s.signal, unit: s.unit, base, past: ctx.data.past(s.name) });
+}
+
 const SIGNALS = (ctx) => [
 	{ head: "Signal", cell: (s) => s.signal },
 	{ head: "Now", num: true, cell: (s) => {
@@ -59,16 +70,30 @@ const SIGNALS = (ctx) => [
 		return h("strong", { class: text === format.UNKNOWN ? "quiet" : null }, text);
 	} },
 	{ head: "Baseline", num: true, drop: true, cell: baseline },
+	{ head: "Last " + rangeOf(ctx, RANGE)[1], drop: true, cell: (s) => trendOf(ctx, s) },
 	{ head: "State", cell: (s) => (ctx.old ? mark("unknown", "WAS " + STATES[known(s.state)].word) : mark(s.state)) },
 	{ head: "Where and why", wide: true, cell: (s) => signalWhere(ctx, s) },
 ];
 
+/* Nothing counts it, and no incident is about it: that is said once for all of them, not as a row each. */
+function isUnmeasured(s) {
+	return known(s.state) === "unknown" && (s.value === null || s.value === undefined) && !s.incident;
+}
+
+function unmeasured(rows) {
+	return rows.length ? h("p", { class: "quiet unmeasured" }, "Not measured here: ", rows.map((s, k) => [k ? "; " : "", h("strong", {}, s.signal), s.why ? " (" + s.why + ")" : ""])) : null;
+}
+
 function signals(ctx) {
+	const all = ctx.frame.signals || [];
+	const rows = ctx.old ? all : all.filter((s) => !isUnmeasured(s));
 	const window = ctx.frame.window;
 	const beside = window && window.from ? [" ", time(window.from, format.clock), " to ", time(window.to, format.clock)] : null;
 	return panel("Golden signals", { class: "signals", beside },
-		table("Golden signals", SIGNALS(ctx), ctx.frame.signals || [], (s) => s.name || s.signal,
-			{ rowClass: (s) => "row-" + known(s.state) }));
+		table("Golden signals", SIGNALS(ctx), rows, (s) => s.name || s.signal,
+			{ rowClass: (s) => "row-" + known(s.state) }),
+		unmeasured(all.filter((s) => !rows.includes(s))),
+		h("div", { class: "controls" }, rangeChoice(ctx, RANGE, true)));
 }
 
 export function incidentRow(ctx, i) {
@@ -150,6 +175,9 @@ function devices(ctx) {
 
 export const overview = {
 	title: () => "Overview",
+	early: true, /* the frame is shown before the trends are there */
+	every: 30000,
+	load: (ctx, signal) => history(ctx, RANGE, signal),
 	draw: (ctx) => h("div", { key: "wall", class: "wall" }, jobs(ctx),
 		h("div", { key: "a", class: "stack a" }, signals(ctx), events(ctx)),
 		h("div", { key: "b", class: "stack b" }, incidents(ctx)),

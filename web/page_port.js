@@ -3,9 +3,10 @@ import { h } from "./dom.js";
 import * as format from "./format.js";
 import { stepOf } from "./state.js";
 import { chart } from "./chart.js";
-import { choice, entityLink, facts, mark, panel, portLink, quiet } from "./widgets.js";
+import { before, compareOf, markList, marks, rangeChoice, rangeOf, shifted, times } from "./trend.js";
+import { entityLink, facts, mark, panel, portLink, quiet } from "./widgets.js";
 
-const RANGES = [["15m", "15 min", 900], ["1h", "1 h", 3600], ["6h", "6 h", 21600], ["24h", "24 h", 86400], ["7d", "7 d", 604800]];
+const RANGE = "15m"; /* where the address names none */
 
 /*
  * What is asked for: one request per metric. "instead": only where the metric before it has no value,
@@ -22,15 +23,10 @@ const CHARTS = [
 		["pg.headroom_watermark_bytes", "headroom", 1]], rate: false },
 ];
 
-function rangeOf(ctx) {
-	return RANGES.find((r) => r[0] === ctx.here.query.range) || RANGES[0];
-}
-
 function ask(ctx, metric, rate) {
 	const [device, port] = ctx.here.args;
-	const [range, , seconds] = rangeOf(ctx);
-	const time = ctx.past ? { around: ctx.here.query.around, span: range } : { since: range };
-	return { metric, device, port, rate: rate ? "true" : null, step: stepOf(seconds) + "s", agg: rate ? null : "max", ...time };
+	const [, , seconds] = rangeOf(ctx, RANGE);
+	return { metric, device, port, rate: rate ? "true" : null, step: stepOf(seconds) + "s", agg: rate ? null : "max", ...times(ctx, RANGE) };
 }
 
 /* One series per metric and priority; priorities without any value are left out. */
@@ -48,31 +44,29 @@ export function seriesOf(metric, label, factor, rows) {
 	return (moved.length ? moved : some.slice(0, 1)).slice(0, 6);
 }
 
+/* The lines of the time it is compared with, at the place of today's. */
+async function pastOf(ctx, question, doc, [, , ms, word], [, label, factor], signal) {
+	const past = await ctx.get("query", { ...question, around: null, span: null, ...before(doc, ms) }, signal);
+	return seriesOf(question.metric, label, factor, shifted(past.rows || [], ms, [], 0)).map((s) => ({ ...s, label: s.label + ", " + word }));
+}
+
 async function loadChart(ctx, spec, signal) {
+	const compare = compareOf(ctx);
+	let asked = null;
 	const lists = await Promise.all(spec.metrics.map(async ([metric, label, factor]) => {
 		try {
-			const doc = await ctx.get("query", ask(ctx, metric, spec.rate), signal);
-			return seriesOf(metric, label, factor, doc.rows || []).map((s) => ({ ...s, most: spec.most }));
+			const question = ask(ctx, metric, spec.rate);
+			const doc = await ctx.get("query", question, signal);
+			asked = [format.parseTime(doc.from), format.parseTime(doc.to)];
+			const past = compare ? await pastOf(ctx, question, doc, compare, [metric, label, factor], signal) : [];
+			return [...seriesOf(metric, label, factor, doc.rows || []), ...past].map((s) => ({ ...s, most: spec.most }));
 		} catch (e) {
 			if (e.status === 404 || e.status === 400)
 				return []; /* this device does not have it */
 			throw e;
 		}
 	}));
-	return { ...spec, series: lists.flat().slice(0, 6) };
-}
-
-/* The part of @spec's times that all charts share, so that they stand under one another. */
-function rangeMs(charts) {
-	let from = Infinity, to = -Infinity;
-	for (const c of charts)
-		for (const s of c.series)
-			for (const row of s.rows) {
-				const t = format.parseTime(row.time);
-				from = Math.min(from, t);
-				to = Math.max(to, t);
-			}
-	return from < to ? [from, to] : null;
+	return { ...spec, series: lists.flat().slice(0, 6), range: asked };
 }
 
 function step(ctx, by) {
@@ -81,7 +75,7 @@ function step(ctx, by) {
 	const names = links.flatMap((l) => [l.device === device ? l.port : null, l.peer === device ? l.peer_port : null]).filter(Boolean)
 		.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
 	const next = names[names.indexOf(port) + by];
-	return next ? h("a", { key: by, class: "button", href: ctx.link("port", [device, next], { range: ctx.here.query.range }) }, by < 0 ? "← " + next : next + " →") : null;
+	return next ? h("a", { key: by, class: "button", href: ctx.link("port", [device, next]) }, by < 0 ? "← " + next : next + " →") : null;
 }
 
 function about(ctx) {
@@ -108,20 +102,19 @@ export const port = {
 	every: 10000,
 	load: async (ctx, signal) => {
 		const [device, name] = ctx.here.args;
-		const [topology, pause, ...charts] = await Promise.all([ctx.get("topology/show", {}, signal).catch(() => null),
+		const mine = (s) => s.device === device && (!s.port || s.port === name);
+		const [topology, pause, marked, ...charts] = await Promise.all([ctx.get("topology/show", {}, signal).catch(() => null),
 			ctx.get("pause/ports", { device, port: name, all: "true" }, signal).catch(() => ({ ports: [] })),
-			...CHARTS.map((spec) => loadChart(ctx, spec, signal))]);
-		return { topology, pause, charts };
+			marks(ctx, RANGE, signal, mine), ...CHARTS.map((spec) => loadChart(ctx, spec, signal))]);
+		return { topology, pause, marked, charts };
 	},
 	draw: (ctx) => {
-		const range = rangeMs(ctx.data.charts);
+		const some = ctx.data.charts.some((c) => c.series.length);
 		return h("div", { key: ctx.here.args.join(" ") },
 			about(ctx),
-			h("div", { class: "controls" }, choice("Time range", RANGES, rangeOf(ctx)[0], (id) => {
-				ctx.query({ range: id });
-				ctx.reload();
-			}), step(ctx, -1), step(ctx, 1), h("span", { class: "quiet" }, "times are UTC; a gap is a gap in the data")),
-			range ? h("div", { class: "charts" }, ctx.data.charts.map((c) => chart({ ...c, range })))
+			h("div", { class: "controls" }, rangeChoice(ctx, RANGE, true), step(ctx, -1), step(ctx, 1), h("span", { class: "quiet" }, "times are UTC; a gap is a gap in the data")),
+			markList(ctx, ctx.data.marked),
+			some ? h("div", { class: "charts" }, ctx.data.charts.map((c) => chart({ ...c, marks: ctx.data.marked })))
 				: quiet("No sample of this port in this time."));
 	},
 };

@@ -10,6 +10,16 @@ const MOST = 400; /* rows drawn at once; the filter reaches the others */
 const sure = (p) => Math.max(p.rx_lo_ratio || 0, p.tx_lo_ratio || 0);
 const possible = (p) => Math.max(p.rx_hi_ratio || 0, p.tx_hi_ratio || 0);
 
+/* Where pause clearly begins, and what an open incident accuses, stands above those that only wait. */
+export function byOrigin(ctx) {
+	const at = (i) => i.device + " " + i.port;
+	const incidents = ((ctx.frame && ctx.frame.incidents) || []).filter((i) => i.device && i.port);
+	const accused = new Map(incidents.map((i) => [at(i), i.id]));
+	const of = (p) => ((p.rx_hi_ratio || 0) + (p.tx_hi_ratio || 0) > 0 && accused.get(at(p))) || null;
+	const first = (p) => p.origin || of(p) !== null;
+	return { of, first, order: (a, b) => first(b) - first(a) || sure(b) - sure(a) || possible(b) - possible(a) };
+}
+
 function knownBy(p) {
 	if (p.rx_measured && p.tx_measured)
 		return "time, measured";
@@ -18,8 +28,12 @@ function knownBy(p) {
 	return p.rx_measured ? "in measured, out bound" : "in bound, out measured";
 }
 
-export const PAUSE = (ctx) => [
+export const PAUSE = (ctx, origins = byOrigin(ctx)) => [
 	{ head: "Port", cell: (p) => h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port) },
+	{ head: "Role", cell: (p) => {
+		const word = origins.first(p) ? h("strong", {}, "ORIGIN") : h("span", { class: "quiet" }, "waits or passes on");
+		return origins.of(p) ? h("a", { href: ctx.link("incident", [origins.of(p)]) }, word) : word;
+	} },
 	{ head: "Priority", num: true, cell: (p) => (p.priority === null || p.priority === undefined ? "-" : String(p.priority)) },
 	{ head: "Neighbour", cell: (p) => p.peer || format.UNKNOWN },
 	{ head: "Paused us", num: true, cell: (p) => [bar(p.rx_hi_ratio, "pause", p.rx_lo_ratio), format.pauseRate(p.rx_lo_ratio, p.rx_hi_ratio, p.rx_measured)] },
@@ -33,7 +47,7 @@ export const ports = {
 	every: 5000,
 	load: (ctx) => ctx.get("pause/ports", { all: ctx.here.query.all }),
 	draw: (ctx) => {
-		const rows = (ctx.data.ports || []).filter((p) => matches(p, ctx.filter)).sort((a, b) => sure(b) - sure(a) || possible(b) - possible(a));
+		const rows = (ctx.data.ports || []).filter((p) => matches(p, ctx.filter)).sort(byOrigin(ctx).order);
 		const devices = ((ctx.frame && ctx.frame.devices) || []).filter((d) => matches(d, ctx.filter));
 		return h("div", { key: "ports" },
 			h("div", { class: "controls" }, choice("Which ports", [["", "With pause"], ["true", "All"]], ctx.here.query.all || "", (id) => {

@@ -2,6 +2,8 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { matches } from "./state.js";
+import { chart } from "./chart.js";
+import { compareOf, history, markList, marks, rangeChoice, times } from "./trend.js";
 import { mark, panel, quiet, table, time } from "./widgets.js";
 
 const STATES = { running: ["ok", "RUNNING"], stopped: ["critical", "STOPPED"] };
@@ -41,16 +43,44 @@ const LEVELS = [
 	{ head: "Step", num: true, cell: (l) => format.duration(l.step_s) },
 ];
 
+const RANGE = "6h"; /* where the address names none */
+
+/* Step and exchange time are kept of the worst job only. */
+const WORST = [["step_time", "step"], ["exchange_time", "exchange"]];
+
+function series(trend, compare, name, label) {
+	const ret = [{ label, rows: trend.of(name) }];
+	if (compare)
+		ret.push({ label: label + ", " + compare[3], rows: trend.past(name) });
+	return ret;
+}
+
+function charts(ctx, jobs) {
+	const { trend, marked } = ctx.data, compare = compareOf(ctx);
+	const range = [trend.from, trend.to];
+	const shown = jobs.map((j) => chart({ title: "Throughput of " + j.job, unit: "bytes/s", range, marks: marked,
+		series: [...series(trend, compare, "job:" + j.job + " rate", "throughput"), { label: "its usual level", rows: trend.of("job:" + j.job + " level") }] }));
+	const lines = WORST.filter(([name]) => trend.of(name).length).flatMap(([name, label]) => series(trend, compare, name, label));
+	if (lines.length)
+		shown.push(chart({ title: "Step of the worst job", unit: "s", range, marks: marked, series: lines }));
+	return h("div", { class: "charts" }, shown);
+}
+
 export const steps = {
 	title: () => "Jobs and their rhythm",
 	every: 10000,
-	load: (ctx) => ctx.get("steps"),
+	load: async (ctx, signal) => {
+		const [doc, trend, marked] = await Promise.all([ctx.get("steps", times(ctx, RANGE), signal), history(ctx, RANGE, signal), marks(ctx, RANGE, signal)]);
+		return { ...doc, trend, marked };
+	},
 	draw: (ctx) => {
 		const jobs = (ctx.data.jobs || []).filter((j) => matches(j, ctx.filter));
 		const levels = (ctx.data.levels || []).filter((l) => matches(l, ctx.filter));
 		return h("div", { key: "steps" },
+			h("div", { class: "controls" }, rangeChoice(ctx, RANGE, true), h("span", { class: "quiet" }, "times are UTC; a gap is a gap in the data")),
 			panel("Jobs", { beside: ctx.data.from ? [time(ctx.data.from), " to ", time(ctx.data.to, format.clock)] : null },
 				jobs.length ? table("Jobs", JOBS(ctx), jobs, (j) => j.job) : quiet("No job is configured or seen.")),
+			jobs.length ? charts(ctx, jobs) : null, markList(ctx, ctx.data.marked),
 			panel("Levels of throughput", {}, levels.length ? table("Levels of throughput", LEVELS, levels, (l, i) => [l.job, l.from, i].join(" "))
 				: quiet("No change of throughput was seen in this time.")));
 	},

@@ -30,6 +30,13 @@ export function to(name, args = [], query = {}) {
 	return "#/" + path + (text ? "?" + text : "");
 }
 
+/* What goes along from page to page: the time that is shown, its range, and what it is compared with. */
+const KEPT = ["around", "range", "compare"];
+
+export function kept(query) {
+	return Object.fromEntries(KEPT.filter((name) => query[name]).map((name) => [name, query[name]]));
+}
+
 /*
  * resolve - the page of an address, and the address as it should stand: {row, here}. "#/tuning/ID" means
  * the sheet within that list, "#/jobs" the page so labelled. @row is null where no page is meant: an

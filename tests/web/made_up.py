@@ -126,8 +126,24 @@ class Fabric:
 
     def query(self, query):
         step = 10
+        if query["metric"] == "agent.signal":
+            names = ["pause_time", "step_time"] + ["job:job%d %s" % (k, what) for k in range(4) for what in ("rate", "level")]
+            rows = [{"time": self.time((60 - k) * 60), "device": "(fabric)", "port": n, "priority": None, "metric": "agent.signal", "value": noise(n, k) * 1e9, "flags": []} for k in range(60) if not 20 < k < 30 for n in names]
+            return {"rows": rows, "from": self.time(3600), "to": self.time(), "step_s": None}
         rows = [{"time": self.time((90 - k) * step), "device": query["device"], "port": query["port"], "priority": None, "metric": query["metric"], "value": None if 40 < k < 50 else noise(query["metric"], k) * 1e9, "flags": []} for k in range(90)]
-        return {"rows": rows}
+        return {"rows": rows, "from": self.time(900), "to": self.time()}
+
+    def alerts(self, query):
+        return {"receivers": [], "alerts": []}
+
+    def silences(self, query):
+        return {"silences": []}
+
+    def act(self, query):
+        return {"who": None, "pass": None}
+
+    def event_list(self, query):
+        return {"events": [{"t": self.time(600), "kind": "change", "who": "al", "text": "optic of " + self.name(1), "device": self.name(1), "port": None, "job": None, "incident": None}]}
 
     def steps(self, query):
         return {"from": self.time(900), "to": self.time(), "jobs": [{"job": "job1", "gpus": 512, "ports": 32, "ports_seen": 32, "measured_at": "host ports", "octets_per_s": 1e9, "step_s": None, "exchange_s": None, "duty_ratio": None}],

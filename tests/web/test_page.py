@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The web page in a real browser: pure functions, 64 x 64 made-up switches, hostile names, a server that hangs or is gone, a recorded case and a live lab behind `rocewatch web`.
 Usage: test_page.py BUILD_DIRECTORY. Exit 77: no browser here."""
-import json, os, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
+import contextlib, http.client, json, os, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fabric"))
 from browser import Browser, Failed, binaries, check, need_selenium
@@ -16,7 +16,7 @@ from patience import HANG_S  # noqa: E402
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 WEB = os.path.join(SOURCE, "web")
-PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "doctor")
+PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "alerts", "doctor")
 READY = "document.querySelector('main').dataset.shown === (location.hash.replace(/^#\\/?/, '').split(/[/?]/)[0] || 'overview') + ' ready' && document.querySelector('main h1') && !/Loading \\.\\.\\.|Waiting for/.test(document.querySelector('main').innerText)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 figures = []
@@ -301,7 +301,7 @@ def drill_keyboard(b, url):
 
 
 def keys(b):
-    for key, name in zip("otespudi", ("overview", "tree", "ecmp", "steps", "ports", "tuning", "doctor", "incidents")):
+    for key, name in zip("otespuadi", ("overview", "tree", "ecmp", "steps", "ports", "tuning", "alerts", "doctor", "incidents")):
         b.key(key)
         b.wait("key %s" % key, "location.hash === '#/' + arguments[0] && " + READY, 20, name)
         check(b.js("return document.querySelector('nav [aria-current=page]').getAttribute('href')") == "#/" + name, "the navigation does not show " + name)
@@ -346,6 +346,39 @@ def heat_map(b):
     b.wait("space plays", "/Stop/.test(document.querySelector('.scrubber').innerText)")
     b.key(Keys.SPACE)
     b.wait("and stops", "/Play/.test(document.querySelector('.scrubber').innerText)")
+
+
+def trends(b, binary, db):
+    """The curves of a storm have their step at the onset, and the marks stand at the minute of the command line."""
+    ask = lambda *command: json.loads(run(binary, "--db", db, *command, "--format", "json"))
+    storm = ask("incident", "list", "--all")["incidents"][0]
+    check(storm["first"].startswith("1970-01-01T00:04:00"), "the onset: %s" % storm["first"])
+    run(binary, "--db", db, "event", "add", "--text", "optic swapped", "--device", "leaf1", "--at", "1970-01-01T00:02:00Z")
+    for hash_text, minute in (("#/overview", "00:06"), ("#/overview?range=1h", "00:05")):
+        go(b, hash_text)
+        b.wait("the trends of " + hash_text, "[...document.querySelectorAll('.signals svg.spark')].some((e) => e.getAttribute('aria-label').startsWith('pause time, 0 % at 1970-01-01 00:04:00Z, 100 % at 1970-01-01 ' + arguments[0] + ':00Z'))", 20, minute)
+    said = dict(l.split(", ", 1) for l in b.js("return [...document.querySelectorAll('.signals svg.spark')].map((e) => e.getAttribute('aria-label'))"))
+    check("at 1970" not in said["lossless drops"], "a flat trend has a step: %s" % said)
+    go(b, "#/steps")
+    b.wait("the job's chart", "document.querySelector('.chart canvas')")
+    rows = b.js("return document.querySelector('.chart-box').rwRows.map((r) => [r[0].toISOString().slice(0, 16), r[1]])")
+    check({t: v > 1e11 for t, v in rows}.items() >= {"1970-01-01T00:04": True, "1970-01-01T00:06": False}.items(), "the least throughput of two minutes: %s" % rows)
+    go(b, "#/steps?range=1h")
+    b.wait("each minute", "document.querySelector('.chart-box') && document.querySelector('.chart-box').rwRows.some((r) => r[0].toISOString().startsWith('1970-01-01T00:05'))")
+    rows = b.js("return document.querySelector('.chart-box').rwRows.map((r) => [r[0].toISOString().slice(0, 16), r[1]])")
+    check({t: v > 1e11 for t, v in rows}.items() >= {"1970-01-01T00:04": True, "1970-01-01T00:05": False}.items(), "the throughput: %s" % rows)
+    listed = b.js("return [...document.querySelectorAll('.marks li')].map((e) => [e.querySelector('time').dateTime, e.innerText])")
+    check([t[:19] for t, _ in listed] == ["1970-01-01T00:02:00", storm["first"][:19]], "the marks: %s" % listed)
+    check("optic swapped" in listed[0][1] and storm["headline"] in listed[1][1], "the marks: %s" % listed)
+    inked = """const g = document.querySelector('.chart-box').rwChart, row = g.hidden_ctx_.getImageData(0, 40, g.hidden_.width, 1).data;
+        return ["1970-01-01T00:01:00Z", "1970-01-01T00:02:00Z", "1970-01-01T00:03:00Z", arguments[0]].map((t) => row[4 * Math.round(g.toDomXCoord(Date.parse(t)) * devicePixelRatio) + 3]);"""
+    ink = b.js(inked, storm["first"])
+    check(ink[1] > ink[0] and ink[3] > ink[2], "no mark is drawn where it belongs: %s" % ink)
+    b.js("location.hash = '#/steps?range=1h&compare=1d'")
+    b.wait("the range goes along", "[...document.querySelectorAll('nav li a')].every((a) => /range=1h/.test(a.href) && /compare=1d/.test(a.href)) && /yesterday/.test(document.querySelector('.chart table').innerText)")
+    go(b, "#/port/leaf2/Ethernet2")
+    b.wait("the port's charts", "document.querySelectorAll('.chart canvas').length > 4")
+    check(storm["headline"] in b.text(".marks") and "optic" not in b.text(".marks"), "the port's marks: %s" % b.text(".marks"))
 
 
 # --- every page of a recorded case, read ---
@@ -415,10 +448,13 @@ def recorded(b, work, binary):
         drill_keyboard(b, web.url)
         keys(b)
         heat_map(b)
+        trends(b, binary, db)
         for page in PAGES:
             go(b, "#/" + page)
             check("cannot be shown" not in b.text("main"), "%s: %s" % (page, b.text("main")[:300]))
             sound(b, page)
+        go(b, "#/doctor")
+        check(re.search(r"pfc watchdog\s+watchdog counters", b.text(".coverage")), "the blind spots: %s" % b.text(".coverage"))
         go(b, "#/overview?around=1970-01-01T00%3A02%3A00Z")
         b.wait("the time before the fault", "/PAST/.test(document.querySelector('#link').innerText) && /00:02:00Z/.test(document.querySelector('.clock').innerText)")
         check("$960/h" not in b.text(), "the past shows what came later")
@@ -457,6 +493,7 @@ def named(b, work, binary, db):
 # --- a live lab ---
 
 TOKEN = "page-test-token-0123456789"
+ACTOR = "page-test-actor-0123456789"
 
 
 class Lab:
@@ -469,11 +506,73 @@ class Lab:
         self.lab.served()
         tokens = os.path.join(work, "tokens")
         with open(tokens, "w") as f:
-            f.write("wall %s\n" % TOKEN)
+            f.write("wall %s\nann %s may:ack\n" % (TOKEN, ACTOR))
         os.chmod(tokens, 0o600)
         with open(self.lab.config, "a") as f:
             f.write("\nhttp: { listen: \"127.0.0.1:%d\", tokens_file: %s }\n" % (free_port(), tokens))
         self.lab.agent()
+
+
+def send(web, method, path, token=None, **headers):
+    """(status, document) of one request."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", web.port, timeout=HANG_S)) as c:
+        c.request(method, "/api/v1/act" + path, headers={**({"Authorization": "Bearer " + token} if token else {}), **{k.replace("_", "-"): v for k, v in headers.items()}})
+        answer = c.getresponse()
+        return answer.status, json.loads(answer.read() or "null")
+
+
+def attacked(web, incident, show):
+    """Who may not act is refused, whatever else is right; then nothing was done."""
+    own = "http://127.0.0.1:%d" % web.port
+    fresh = lambda: send(web, "GET", "", ACTOR)[1]["pass"]
+    ack = lambda given, token=ACTOR, **headers: send(web, "POST", "?do=ack&id=%s&text=attack&pass=%s" % (incident, given), token, **headers)
+    check(send(web, "GET", "", TOKEN) == (200, {"who": None, "pass": None}), "a read token gets a pass")
+    rows = [("no token", 401, lambda: ack(fresh(), None)), ("a wrong token", 401, lambda: ack(fresh(), ACTOR + "x")), ("a read token", 403, lambda: ack(fresh(), TOKEN)),
+            ("a foreign origin", 403, lambda: ack(fresh(), Origin="https://evil.example")),
+            ("a hidden origin", 403, lambda: ack(fresh(), Origin="null")), ("another port's origin", 403, lambda: ack(fresh(), Origin=own + "1")),
+            ("a foreign site", 403, lambda: ack(fresh(), Sec_Fetch_Site="cross-site")), ("a sibling site", 403, lambda: ack(fresh(), Sec_Fetch_Site="same-site")),
+            ("another host", 421, lambda: ack(fresh(), Host="evil.example")), ("no pass", 409, lambda: ack("")), ("a made-up pass", 409, lambda: ack("0" * 32)),
+            ("by GET", 400, lambda: send(web, "GET", "?do=ack&id=%s&pass=%s" % (incident, fresh()), ACTOR)),
+            ("another name", 400, lambda: send(web, "POST", "?do=ack&id=%s&who=root&pass=%s" % (incident, fresh()), ACTOR)),
+            ("another command", 400, lambda: send(web, "POST", "?do=close&id=%s&pass=%s" % (incident, fresh()), ACTOR))]
+    for what, wanted, request in rows:
+        status, said = request()
+        check(status == wanted and "error" in said, "%s: %s %s" % (what, status, said))
+    check(not show()["acked_by"] and "attack" not in json.dumps(show()), "an attack was done: %s" % show())
+    used = fresh()
+    status, said = send(web, "POST", "?do=note&id=%s&text=once&pass=%s" % (incident, used), ACTOR, Origin=own, Sec_Fetch_Site="same-origin")
+    check(status == 200, "its own page: %s %s" % (status, said))
+    status, said = send(web, "POST", "?do=note&id=%s&text=second-time&pass=%s" % (incident, used), ACTOR, Origin=own, Sec_Fetch_Site="same-origin")
+    check(status == 409, "a replayed request: %s %s" % (status, said))
+    check("second-time" not in json.dumps(show()), "the replay was done")
+
+
+def worked(b, web, binary, arguments):
+    """The page acknowledges, and the command line says by whom."""
+    ask = lambda *command: json.loads(run(binary, *arguments, *command, "--format", "json"))
+    incident = b.wait("an open incident", "document.querySelector('.incidents a[data-row]') && document.querySelector('.incidents a[data-row]').hash.split('/')[2]", 60)
+    show = lambda: (lambda d: d.get("incident", d))(ask("incident", "show", incident))
+    attacked(web, incident, show)
+    go(b, "#/incident/" + incident)
+    check("Only to read here" in b.text(".work") and not b.text(".work input"), "a read token sees buttons: %s" % b.text(".work"))
+    b.js("sessionStorage.setItem('rocewatch-token', arguments[0])", ACTOR)
+    b.complaints()
+    b.js("location.reload()")
+    b.wait("the work", "document.querySelector('#work-text') && /as ann/.test(document.querySelector('.work').innerText)", 30)
+    sound(b, "the card of one who may act")
+    press = lambda label: b.js("[...document.querySelectorAll('.work button')].find((e) => e.innerText.startsWith(arguments[0])).click()", label)
+    press("Assign")
+    b.wait("a text is asked for", "/first/.test(document.querySelector('.work [role=alert]').innerText)")
+    for label, text in (("Acknowledge", "optic is ordered"), ("Assign", "network team"), ("Silence", "optic is ordered")):
+        b.js("document.querySelector('#work-text').value = arguments[0]", text)
+        press(label)
+        b.wait(label + " is done", "document.querySelector('.work [role=status]') && document.querySelector('#work-text').value === ''", 30)
+    i = show()
+    check(i["acked_by"].startswith("ann (via ") and i["ack_note"] == "optic is ordered" and i["assigned_to"] == "network team", "incident show: %s" % i)
+    silences = ask("silence", "list")["silences"]
+    check(len(silences) == 1 and silences[0]["by"].startswith("ann (via ") and silences[0]["device"] == i["subject"]["device"], "silence list: %s" % silences)
+    b.wait("the card says it, too", "/ann \\(via/.test(document.querySelector('.timeline').innerText)", 30)
+    b.js("sessionStorage.setItem('rocewatch-token', arguments[0])", TOKEN)
 
 
 def live(b, work, binary, lab):
@@ -499,6 +598,11 @@ def live(b, work, binary, lab):
             check("cannot be shown" not in b.text("main"), "live %s: %s" % (page, b.text("main")[:300]))
         go(b, "#/port/leaf2/Ethernet2")
         b.wait("charts of the live port", "document.querySelectorAll('.chart canvas').length > 2", 30)
+        go(b, "#/ports")
+        b.wait("the origin stands first", "/^leaf2 Ethernet2\\s+ORIGIN/.test(document.querySelector('main tbody tr').innerText)", 60)
+        go(b, "#/overview")
+        worked(b, web, binary, arguments)
+        b.complaints()  # refusals were expected
         b.quiet("live", web.url)
         port = web.port
         web.stop()

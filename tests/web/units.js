@@ -11,6 +11,7 @@ import { shade, topOf } from "../page_ecmp.js";
 import { seriesOf } from "../page_port.js";
 import { forms } from "../page_tuning.js";
 import { arrows, branches, layout } from "../page_tree.js";
+import * as trend from "../trend.js";
 
 const H = 3600;
 const PAGES = [{ name: "tuning" }, { name: "steps", also: "jobs" }, { name: "sheet", within: "tuning", args: 1 }];
@@ -128,6 +129,23 @@ function series(f) {
 	expect(f, "nothing collected: no line", seriesOf("m", "in", 1, [{ time: "2026-01-01T00:00:00Z", value: null, priority: 3 }]).length, 0);
 }
 
+function trends(f) {
+	const list = [[0, 0], [60e3, 0], [120e3, 1], [180e3, 1], [600e3, 1]];
+	expect(f, "a step is between its neighbours", trend.jump(list), [[60e3, 0], [120e3, 1]]);
+	expect(f, "a ramp has no step", trend.jump([[0, 0], [60e3, 1], [120e3, 2], [180e3, 3]]), null);
+	expect(f, "nothing changes: no step", trend.jump([[0, 1], [60e3, 1]]), null);
+	expect(f, "a gap cuts the line", trend.runs(list, 60).map((r) => r.length), [4, 1]);
+	expect(f, "a band needs five values", trend.band(list, 0, 180e3), null);
+	expect(f, "a band leaves the ends out", trend.band([...Array(20).keys()].map((v) => [v, v === 7 ? 900 : 5]), 0, 19), [5, 5]);
+	const rows = [{ time: "2026-01-02T00:00:00.042Z", value: 1 }, { time: "2026-01-02T00:01:00.084Z", value: 1 }];
+	expect(f, "yesterday stands under today", trend.shifted([{ time: "2026-01-01T00:01:00.300Z", value: 7 }, { time: "2026-01-01T00:09:00Z", value: 8 }], 86400e3, rows, 30e3).map((r) => r.time),
+		["2026-01-02T00:01:00.084Z", "2026-01-02T00:09:00.000Z"]);
+	const incident = { id: "abc", first: "2026-01-01T00:04:00Z", closed: null, headline: "storm", severity: "critical", subject: { device: "leaf2", port: "E2" } };
+	const happened = [{ t: "2026-01-01T00:03:00Z", kind: "change", text: "new optic", device: "leaf1", who: "al" }, { t: "2026-01-01T00:04:20Z", kind: "incident", text: "open" }];
+	expect(f, "marks in order of time", trend.marksOf([incident], happened).map((m) => [m.kind, m.t, m.text]), [["change", Date.UTC(2026, 0, 1, 0, 3), "al: new optic"], ["incident", Date.UTC(2026, 0, 1, 0, 4), "storm"]]);
+	expect(f, "marks of one switch", trend.marksOf([incident], happened, (s) => s.device === "leaf2").map((m) => m.id), ["abc"]);
+}
+
 function trees(f) {
 	const tree = { host: "h1", edges: [{ depth: 1, waits: "leaf2", paused_by: "h1" }, { depth: 2, waits: "spine1", paused_by: "leaf2" },
 		{ depth: 2, waits: "spine2", paused_by: "leaf2" }, { depth: 3, waits: "leaf1", paused_by: "spine1" }] };
@@ -173,7 +191,7 @@ export function run() {
 	const failures = [];
 	for (const [fn, args, wanted] of ROWS)
 		expect(failures, fn.name + "(" + JSON.stringify(args).slice(1, -1) + ")", fn(...args), wanted);
-	for (const part of [headline, incidents, events, series, trees, drawing])
+	for (const part of [headline, incidents, events, series, trends, trees, drawing])
 		part(failures);
 	return { failures, rows: ROWS.length };
 }
