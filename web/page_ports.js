@@ -31,7 +31,7 @@ function knownBy(p) {
 export const PAUSE = (ctx, origins = byOrigin(ctx)) => [
 	{ head: "Port", cell: (p) => h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port) },
 	{ head: "Role", cell: (p) => {
-		const word = origins.first(p) ? h("strong", {}, "ORIGIN") : h("span", { class: "quiet" }, "waits or passes on");
+		const word = origins.first(p) ? h("strong", {}, "ORIGIN") : h("span", { class: "quiet" }, "victim");
 		return origins.of(p) ? h("a", { href: ctx.link("incident", [origins.of(p)]) }, word) : word;
 	} },
 	{ head: "Priority", num: true, cell: (p) => (p.priority === null || p.priority === undefined ? "-" : String(p.priority)) },

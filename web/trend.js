@@ -188,7 +188,7 @@ function told(list, parts, unit) {
 		"lowest " + show(Math.min(...all)) + ", highest " + show(Math.max(...all)) + (gaps ? "; " + format.plural(gaps, "gap") : "");
 }
 
-const WIDE = 132, HIGH = 26;
+const WIDE = 104, HIGH = 26;
 
 /* spark - how a signal went: @rows of history(), @spec: {name, unit, base: [from, to] or null, past}. */
 export function spark(trend, rows, spec) {
