@@ -9,6 +9,8 @@
 #include "agent/command/command.h"
 #include "agent/import/import_sonic.h"
 #include "agent/modules.h"
+#include "agent/tuning/tune_documents.h"
+#include "agent/tuning/tune_lint.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -22,6 +24,7 @@ static const struct command_option options[] = {
 	{"import", 0, "FILE",
 		"judge what this config_db.json of a SONiC switch says, not the configuration; "
 		"give it once for each switch"},
+	{"sheet", 0, "ID", "judge the fabric in force with the thresholds of this tuning sheet"},
 	{"failures", 0, "0|1|2", "links and switches that fail at once, at most (default: 2)"},
 	{"reroute", 0, "converged|local",
 		"what switches do about a failure; when not given both are judged"},
@@ -115,21 +118,50 @@ static int print_answer(const struct command_args *args, const struct lint_answe
 	return rc;
 }
 
+/* The changes of a sheet; what they point to is the ledger's, or in @a. */
+static int read_sheet(const char *id, struct client *client, struct arena *a,
+	struct tune_ledger **ledger, struct lint_ask *ask, struct err *e)
+{
+	struct lint_change *changes;
+	if (!client->history)
+		return err_set(
+			e, -EINVAL, "--sheet: there is no database with sheets: name it with --db");
+	int rc = tune_documents_load(client, ledger, e);
+	if (rc < 0)
+		return rc;
+	const struct tune_record *record = tune_find(*ledger, id, e);
+	if (!record)
+		return -EINVAL;
+	ask->sheet = record->sheet.id;
+	ask->n_changes = tune_lint_changes(client->config->fabric, &record->sheet, a, &changes);
+	ask->changes = changes;
+	return 0;
+}
+
 static int run_lint(struct command_args *args)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	rw_cleanup(freep) const char **files = command_opt_all(args, "import");
+	rw_cleanup(tune_documents_free) struct tune_ledger *ledger = NULL;
 	struct client client = {0};
 	struct lint_answer answer;
-	struct lint_ask ask = {.source = source_of(args, files)};
+	struct lint_ask ask = {
+		.source = source_of(args, files), .as_read = !*files && !args->g->config_given};
+	const char *sheet = command_opt(&command_lint, args, "sheet");
 	struct err e = {0};
 	int rc = lint_ask_read(&ask, command_opt(&command_lint, args, "failures"),
 		command_opt(&command_lint, args, "reroute"), &e);
 	if (rc < 0)
 		return usage_error(&command_lint, "--%s", e.text);
+	if (sheet && !ask.as_read)
+		return usage_error(&command_lint,
+			"--sheet is about the fabric in force, not about a file of --config or "
+			"--import");
 	rc = open_fabric(args, files, &client, &e);
 	if (rc == 0 && !client.config)
 		rc = err_set(&e, -EINVAL, "there is no configuration: name one with --config");
+	if (rc == 0 && sheet)
+		rc = read_sheet(sheet, &client, arena, &ledger, &ask, &e);
 	if (rc == 0)
 		rc = lint_answer_make(&client, &ask, arena, &answer, &e);
 	if (rc == 0 && print_answer(args, &answer) < 0)

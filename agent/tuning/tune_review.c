@@ -9,6 +9,7 @@
 
 #include "agent/client/client.h"
 #include "agent/tuning/tune_json.h"
+#include "agent/tuning/tune_lint.h"
 #include "agent/tuning/vendor_plan.h"
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_evidence.h"
@@ -680,65 +681,6 @@ static void context_of(const struct client *client, const struct profiles *profi
 		ctx->queue_limit_bytes = alpha * seen->pool_bytes / (1 + alpha);
 }
 
-/* Does a port of the canary lead over the same kind of link? */
-static bool is_alike(const struct fabric_port *port, const struct fabric_device *from,
-	const char *const *names, size_t n)
-{
-	for (size_t i = 0; from && i < n; i++) {
-		const struct fabric_port *like = fabric_port(from, names[i]);
-		if (like && !like->host == !port->host && like->cable_mm == port->cable_mm &&
-			like->speed_bps == port->speed_bps)
-			return true;
-	}
-	return false;
-}
-
-/* A change for some ports of the canary is, elsewhere, for those with the same kind of link. */
-static void scopes_alike(const struct fabric_device *from, const struct fabric_device *to,
-	struct arena *a, struct tune_sheet *sheet)
-{
-	struct tune_change *changes = arena_array(a, struct tune_change, sheet->n_changes + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < sheet->n_changes; i++) {
-		struct tune_change change = sheet->changes[i];
-		const char *const *names = change.ports;
-		const size_t n_names = change.n_ports;
-		change.ports = arena_array(a, const char *, to->n_ports + 1);
-		change.n_ports = 0;
-		for (size_t k = 0; n_names && k < to->n_ports; k++)
-			if (is_alike(to->ports[k], from, names, n_names))
-				change.ports[change.n_ports++] = to->ports[k]->name;
-		if (!n_names || change.n_ports)
-			changes[n++] = change;
-	}
-	sheet->changes = changes;
-	sheet->n_changes = n;
-}
-
-/* Turns the sheet to another switch: to the ports that lead to hosts, or to switches, as those of
- * the canary do. */
-static void ports_alike(const struct fabric *fabric, struct tune_sheet *sheet,
-	const struct fabric_device *to, struct arena *a)
-{
-	const struct fabric_device *from = fabric_device(fabric, sheet->device);
-	bool hosts = false, peers = false;
-	for (size_t i = 0; from && i < sheet->n_ports; i++) {
-		const struct fabric_port *port = fabric_port(from, sheet->ports[i]);
-		hosts = hosts || (port && port->host);
-		peers = peers || (port && port->peer);
-	}
-	const bool all = !hosts && !peers;
-	sheet->ports = arena_array(a, const char *, to->n_ports + 1);
-	sheet->n_ports = 0;
-	for (size_t i = 0; i < to->n_ports; i++) {
-		const struct fabric_port *port = to->ports[i];
-		if (all || (hosts && port->host) || (peers && port->peer))
-			sheet->ports[sheet->n_ports++] = port->name;
-	}
-	scopes_alike(from, to, a, sheet);
-	sheet->device = to->name;
-}
-
 static int choose_device(const struct client *client, const struct tune_record *record,
 	const char *device, struct tune_sheet *sheet, struct arena *a, struct err *e)
 {
@@ -747,7 +689,7 @@ static int choose_device(const struct client *client, const struct tune_record *
 	const struct fabric_device *d = fabric_device(client->config->fabric, device);
 	for (size_t k = 0; d && k < record->sheet.n_rest; k++) {
 		if (str_eq(record->sheet.rest[k], device)) {
-			ports_alike(client->config->fabric, sheet, d, a);
+			tune_turn(client->config->fabric, sheet, d, a);
 			return 0;
 		}
 	}
@@ -951,6 +893,23 @@ static int review_history(struct client *client, const struct tune_filter *filte
 	return err_set(e, rc, "this range cannot be reviewed: %s", strerror(-rc));
 }
 
+/* What would break headroom, the pool or the order of marks and pause is no advice. */
+static int block_by_lint(
+	struct client *client, struct tune_list *list, struct arena *a, struct err *e)
+{
+	struct tune_lint lint;
+	const int rc = tune_lint_begin(client, a, &lint, e);
+	for (size_t i = 0; rc == 0 && i < list->n; i++) {
+		struct tune_sheet *sheet = &list->v[i];
+		const char *why = NULL;
+		if (sheet->advice == ADVICE_CHANGE)
+			why = tune_lint_against(&lint, sheet, a);
+		if (why)
+			block_change(sheet, "lint", arena_printf(a, "lint: %s", why), a);
+	}
+	return rc;
+}
+
 int tune_review_records(struct client *client, const struct tune_filter *filter,
 	const struct tune_ledger *ledger, struct tune_reviewed *ret, struct err *e)
 {
@@ -967,6 +926,9 @@ int tune_review_records(struct client *client, const struct tune_filter *filter,
 		return rc;
 	tune_read_past(ledger, a, &history);
 	rc = review_history(client, filter, &history, a, &list, e);
+	if (rc != 0)
+		return rc;
+	rc = block_by_lint(client, &list, a, e);
 	if (rc != 0)
 		return rc;
 	tune_undo_first(client, ledger, &history, a, &list);

@@ -139,15 +139,30 @@ static void find_leaves(struct lint_graph *graph)
 	}
 }
 
-static void count_islands(struct lint_graph *graph, struct arena *a)
+/* The rail of all switches of an island that say one; NULL: none does, or they differ. */
+static const char *island_rail(const struct lint_graph *graph, const uint32_t *members, size_t n)
+{
+	const char *rail = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const char *own = graph->switches[members[i]].device->rail;
+		if (own && rail && !str_eq(own, rail))
+			return NULL;
+		if (own)
+			rail = own;
+	}
+	return rail;
+}
+
+static void find_islands(struct lint_graph *graph, struct arena *a)
 {
 	uint32_t *queue = arena_array(a, uint32_t, graph->n_switches + 1);
 	bool *seen = arena_array(a, bool, graph->n_switches + 1);
+	const char **rails = arena_array(a, const char *, graph->n_switches + 1);
+	graph->planes = true;
 	for (size_t i = 0; i < graph->n_switches; i++) {
 		size_t n = 0, done = 0;
 		if (seen[i])
 			continue;
-		graph->islands++;
 		seen[i] = true;
 		queue[n++] = (uint32_t)i;
 		while (done < n) {
@@ -159,6 +174,11 @@ static void count_islands(struct lint_graph *graph, struct arena *a)
 				seen[peer] = true;
 			}
 		}
+		const char *rail = island_rail(graph, queue, n);
+		graph->planes = graph->planes && rail;
+		for (size_t k = 0; k < graph->islands && graph->planes; k++)
+			graph->planes = !str_eq(rails[k], rail);
+		rails[graph->islands++] = rail;
 	}
 }
 
@@ -185,7 +205,7 @@ const struct lint_graph *lint_graph_new(const struct fabric *fabric, struct aren
 	}
 	number_ports(graph);
 	find_leaves(graph);
-	count_islands(graph, a);
+	find_islands(graph, a);
 	return graph;
 }
 

@@ -50,6 +50,7 @@ struct lint_graph {
 	const char **left_out; /* names of switches without a tier */
 	size_t n_left_out;
 	size_t islands; /* parts that no link between switches joins; 1 is a whole fabric */
+	bool planes; /* several, and each is a rail of its own: they are meant to be apart */
 };
 
 /* lint_graph_new - every leaf is taken to have hosts, whether one is declared or not. */

@@ -15,7 +15,7 @@
 #define OVERSUBSCRIBED 1.05
 /* Of what may be in flight in the worst case: with less, frames are lost in common ones. */
 #define HEADROOM_HOPELESS 0.5
-enum { KB = 1000 };
+enum { KB = 1000, MM_PER_M = 1000 };
 
 const char *const lint_severity_words[LINT_SEVERITIES] = {"critical", "warning", "info"};
 
@@ -49,18 +49,106 @@ void lint_unjudged(struct lint_list *list, const char *fmt, ...)
 	va_end(values);
 }
 
-/* ---- what is declared ---------------------------------------------------- */
+/* ---- what is in force ---------------------------------------------------- */
 
 static bool is_linked(const struct fabric_port *port)
 {
 	return port->peer || port->host || port->outsider;
 }
 
-static uint64_t speed_of(const struct fabric_port *port)
+static const struct port_seen *seen_at(
+	const struct lint_settings_in *in, const struct fabric_port *port)
 {
-	if (port->speed_bps || !port->peer)
+	if (!in->observed)
+		return NULL;
+	return observed_port(in->observed, port);
+}
+
+/* Declared at one of the ends, else as the switch says. */
+static uint64_t speed_of(const struct lint_settings_in *in, const struct fabric_port *port)
+{
+	const struct port_seen *seen = seen_at(in, port);
+	if (port->speed_bps)
 		return port->speed_bps;
-	return port->peer->speed_bps;
+	if (port->peer && port->peer->speed_bps)
+		return port->peer->speed_bps;
+	return seen ? seen->in.read_bps : 0;
+}
+
+static uint64_t cable_of(const struct lint_settings_in *in, const struct fabric_port *port)
+{
+	const struct port_seen *seen = seen_at(in, port);
+	if (port->cable_mm || !seen || isnan(seen->cable_m))
+		return port->cable_mm;
+	return (uint64_t)(seen->cable_m * MM_PER_M);
+}
+
+/* Of one priority of a port; NAN: not known. */
+struct lint_values {
+	double kmin, alpha, headroom, pool;
+};
+
+static double bytes_or_unknown(uint64_t bytes)
+{
+	return bytes ? (double)bytes : NAN;
+}
+
+static void take_known(double *value, double known)
+{
+	if (!isnan(known))
+		*value = known;
+}
+
+/* Thresholds that the hardware ignores (relative marks, credits) are none: observe.h. */
+static void values_read(const struct lint_settings_in *in, const struct fabric_port *port,
+	int priority, struct lint_values *values)
+{
+	const struct port_seen *seen = seen_at(in, port);
+	const struct port_prio *prio = seen ? observed_prio(seen, priority) : NULL;
+	if (seen)
+		take_known(&values->pool, seen->device->pool_bytes);
+	if (!prio)
+		return;
+	if (prio->ecn_relative == 1)
+		values->kmin = NAN;
+	if (prio->cbfc_enabled == 1)
+		values->alpha = values->headroom = NAN;
+	take_known(&values->kmin, prio->kmin);
+	take_known(&values->alpha, prio->alpha);
+	take_known(&values->headroom, prio->headroom);
+}
+
+static bool change_fits(
+	const struct lint_change *change, const struct fabric_port *port, int priority)
+{
+	bool named = change->n_ports == 0;
+	if (change->priority != priority || !str_eq(change->device, port->device->name))
+		return false;
+	for (size_t i = 0; i < change->n_ports && !named; i++)
+		named = str_eq(change->ports[i], port->name);
+	return named;
+}
+
+static struct lint_values values_of(
+	const struct lint_settings_in *in, const struct fabric_port *port, int priority)
+{
+	const struct fabric_threshold *t = fabric_threshold_of(in->graph->fabric, port, priority);
+	struct lint_values values = {NAN, NAN, NAN, NAN};
+	if (t)
+		values = (struct lint_values){.kmin = bytes_or_unknown(t->kmin_bytes),
+			.alpha = t->alpha,
+			.headroom = bytes_or_unknown(t->headroom_bytes),
+			.pool = bytes_or_unknown(t->pool_bytes)};
+	values_read(in, port, priority, &values);
+	for (size_t i = 0; i < in->n_changes; i++) {
+		const struct lint_change *change = &in->changes[i];
+		if (!change_fits(change, port, priority))
+			continue;
+		take_known(&values.kmin, change->kmin_bytes);
+		take_known(&values.alpha, change->alpha);
+		take_known(&values.headroom, change->headroom_bytes);
+	}
+	return values;
 }
 
 static bool is_paused(const struct fabric *fabric, int priority)
@@ -82,7 +170,8 @@ static unsigned paused_priorities(const struct fabric *fabric)
 struct fault_count {
 	const struct fabric_port *first;
 	size_t ports;
-	double has, needs;
+	double has, needs; /* of the first */
+	double missing; /* of all */
 };
 
 struct switch_sums {
@@ -108,26 +197,28 @@ static const struct unknown_row {
 		": declare kmin, alpha and pool"},
 };
 
-static double headroom_needed(const struct fabric *fabric, const struct fabric_port *port)
+static double headroom_needed(
+	const struct lint_settings_in *settings, const struct fabric_port *port)
 {
+	const uint64_t lossless_mtu_bytes = settings->graph->fabric->lossless_mtu_bytes;
 	/* what is in flight, without the chip's cells: less than this loses frames on any chip */
 	const struct headroom_in in = {.model = HEADROOM_GENERIC,
-		.speed_bps = speed_of(port),
-		.cable_mm = port->cable_mm,
-		.mtu_bytes = fabric->lossless_mtu_bytes,
-		.lossless_mtu_bytes = fabric->lossless_mtu_bytes,
+		.speed_bps = speed_of(settings, port),
+		.cable_mm = cable_of(settings, port),
+		.mtu_bytes = lossless_mtu_bytes,
+		.lossless_mtu_bytes = lossless_mtu_bytes,
 		.cell_bytes = 1,
 		.amplification = 1};
 	struct headroom out;
-	if (port->cable_mm == 0 || headroom_calc(&in, &out) < 0)
+	if (in.cable_mm == 0 || headroom_calc(&in, &out) < 0)
 		return NAN;
 	return (double)out.xoff_bytes;
 }
 
-static void check_headroom_port(const struct fabric *fabric, const struct fabric_port *port,
-	const struct fabric_threshold *t, struct switch_sums *sums, struct fault_count *fault)
+static void check_headroom_port(const struct lint_settings_in *in, const struct fabric_port *port,
+	double has, struct switch_sums *sums, struct fault_count *fault)
 {
-	const double needs = headroom_needed(fabric, port), has = (double)t->headroom_bytes;
+	const double needs = headroom_needed(in, port);
 	sums->with_headroom++;
 	sums->headroom_bytes += has;
 	if (isnan(needs))
@@ -136,23 +227,23 @@ static void check_headroom_port(const struct fabric *fabric, const struct fabric
 	if (has >= needs)
 		return;
 	if (fault->ports++ == 0)
-		*fault = (struct fault_count){port, 1, has, needs};
+		*fault = (struct fault_count){port, 1, has, needs, 0};
+	fault->missing += needs - has;
 }
 
-static void check_headroom(struct lint_list *list, const struct fabric *fabric,
+static void check_headroom(struct lint_list *list, const struct lint_settings_in *in,
 	const struct fabric_device *device, int priority, struct switch_sums *sums)
 {
 	struct fault_count fault = {.first = NULL};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *port = device->ports[i];
-		const struct fabric_threshold *t = fabric_threshold_of(fabric, port, priority);
 		if (!is_linked(port))
 			continue;
+		const struct lint_values values = values_of(in, port, priority);
 		sums->ports++;
-		if (t && t->headroom_bytes)
-			check_headroom_port(fabric, port, t, sums, &fault);
-		if (t && t->pool_bytes)
-			sums->pool_bytes = (double)t->pool_bytes;
+		if (!isnan(values.headroom))
+			check_headroom_port(in, port, values.headroom, sums, &fault);
+		take_known(&sums->pool_bytes, values.pool);
 	}
 	if (fault.ports == 0)
 		return;
@@ -163,7 +254,8 @@ static void check_headroom(struct lint_list *list, const struct fabric *fabric,
 		&(struct lint_finding){severity, "headroom", device->name, fault.first->name,
 			priority, NULL,
 			"raise the headroom: 'rocewatch calc headroom' computes it for a speed and "
-			"a cable"},
+			"a cable",
+			fault.missing},
 		"headroom is %.0f KB, and up to %.0f KB are in flight when pause is sent: frames "
 		"can be lost (%zu port%s)",
 		fault.has / KB, fault.needs / KB, fault.ports, str_if(fault.ports > 1, "s"));
@@ -177,19 +269,20 @@ static void check_pool(
 	lint_found(list,
 		&(struct lint_finding){LINT_CRITICAL, "headroom_pool", device->name, NULL, -1, NULL,
 			"fewer lossless priorities or ports, shorter cables, or a larger pool; a "
-			"shared headroom pool is declared apart"},
+			"shared headroom pool is declared apart",
+			sums->headroom_bytes - sums->pool_bytes},
 		"the headroom of all lossless priorities is %.1f MB, the whole pool %.1f MB",
 		sums->headroom_bytes / KB / KB, sums->pool_bytes / KB / KB);
 }
 
 /* ECN first, for how many queues that are busy at once, of @most. */
 static size_t queues_marked_first(
-	const struct fabric_threshold *t, double reserved_bytes, size_t most)
+	const struct lint_values *values, double reserved_bytes, size_t most)
 {
 	size_t n = 0;
 	while (n < most &&
-		(double)t->kmin_bytes < dt_limit_bytes((double)t->pool_bytes - reserved_bytes,
-						t->alpha, (double)(n + 1)))
+		values->kmin < dt_limit_bytes(values->pool - reserved_bytes, values->alpha,
+				       (double)(n + 1)))
 		n++;
 	return n;
 }
@@ -200,7 +293,8 @@ static void found_late_marks(struct lint_list *list, const struct fabric_port *p
 	struct lint_finding finding = {LINT_WARNING, "ecn_after_pfc", port->device->name,
 		port->name, priority, NULL,
 		"lower Kmin, or raise alpha where headroom and pool allow it: 'rocewatch calc ecn' "
-		"shows the bounds"};
+		"shows the bounds",
+		(double)(most - queues)};
 	if (queues == 0) {
 		finding.severity = LINT_CRITICAL;
 		lint_found(list, &finding,
@@ -212,39 +306,41 @@ static void found_late_marks(struct lint_list *list, const struct fabric_port *p
 		queues, most);
 }
 
-static void check_marks(struct lint_list *list, const struct fabric *fabric,
+static void check_marks(struct lint_list *list, const struct lint_settings_in *in,
 	const struct fabric_device *device, int priority, const struct switch_sums *sums,
 	struct unknown_counts *unknown)
 {
 	const size_t most = sums->ports;
-	const struct fabric_threshold *last = NULL;
+	struct lint_values last = {NAN, NAN, NAN, NAN};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *port = device->ports[i];
-		const struct fabric_threshold *t = fabric_threshold_of(fabric, port, priority);
 		if (!is_linked(port))
 			continue;
-		if (!t || !t->kmin_bytes || !t->pool_bytes || isnan(t->alpha)) {
+		const struct lint_values values = values_of(in, port, priority);
+		if (isnan(values.kmin) || isnan(values.pool) || isnan(values.alpha)) {
 			unknown->marks++;
 			continue;
 		}
-		if (t == last)
+		if (values.kmin == last.kmin && values.pool == last.pool &&
+			values.alpha == last.alpha)
 			continue;
-		last = t;
-		const size_t queues = queues_marked_first(t, sums->headroom_bytes, most);
+		last = values;
+		const size_t queues = queues_marked_first(&values, sums->headroom_bytes, most);
 		if (queues < most)
 			found_late_marks(list, port, priority, queues, most);
 	}
 }
 
-static void check_switch(struct lint_list *list, const struct fabric *fabric,
+static void check_switch(struct lint_list *list, const struct lint_settings_in *in,
 	const struct fabric_device *device, struct unknown_counts *unknown)
 {
+	const struct fabric *fabric = in->graph->fabric;
 	struct switch_sums all = {.pool_bytes = NAN};
 	size_t queues = 0;
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
 		if (is_paused(fabric, priority)) {
 			struct switch_sums sums = {.pool_bytes = NAN};
-			check_headroom(list, fabric, device, priority, &sums);
+			check_headroom(list, in, device, priority, &sums);
 			all.headroom_bytes += sums.headroom_bytes;
 			if (!isnan(sums.pool_bytes))
 				all.pool_bytes = sums.pool_bytes;
@@ -257,7 +353,7 @@ static void check_switch(struct lint_list *list, const struct fabric *fabric,
 	check_pool(list, device, &all);
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
 		if (is_paused(fabric, priority) && class_marks(fabric, priority))
-			check_marks(list, fabric, device, priority, &all, unknown);
+			check_marks(list, in, device, priority, &all, unknown);
 }
 
 /* ---- paths --------------------------------------------------------------- */
@@ -268,8 +364,9 @@ struct width {
 	bool known; /* all speeds are */
 };
 
-static struct width width_of(const struct lint_graph *graph, const struct lint_switch *s)
+static struct width width_of(const struct lint_settings_in *in, const struct lint_switch *s)
 {
+	const struct lint_graph *graph = in->graph;
 	struct width w = {.known = true};
 	for (size_t p = 0; p < s->n_ports; p++) {
 		const struct lint_port *port = &s->ports[p];
@@ -278,7 +375,7 @@ static struct width width_of(const struct lint_graph *graph, const struct lint_s
 			continue;
 		for (size_t q = 0; q < p && first; q++)
 			first = s->ports[q].peer != port->peer;
-		const uint64_t speed_bps = speed_of(port->at);
+		const uint64_t speed_bps = speed_of(in, port->at);
 		w.switches += first;
 		w.up_bps += speed_bps;
 		w.known &= speed_bps > 0;
@@ -289,8 +386,9 @@ static struct width width_of(const struct lint_graph *graph, const struct lint_s
 		const struct fabric_port *port = s->device->ports[i];
 		if (!port->host)
 			continue;
-		w.hosts_bps += port->speed_bps;
-		w.known &= port->speed_bps > 0;
+		const uint64_t speed_bps = speed_of(in, port);
+		w.hosts_bps += speed_bps;
+		w.known &= speed_bps > 0;
 	}
 	return w;
 }
@@ -316,8 +414,9 @@ static double ratio_after_failure(const struct width *w)
 	return (double)w->hosts_bps / (double)(w->up_bps - w->largest_bps);
 }
 
-static void check_paths(struct lint_list *list, const struct lint_graph *graph)
+static void check_paths(struct lint_list *list, const struct lint_settings_in *in)
 {
+	const struct lint_graph *graph = in->graph;
 	double worst = NAN;
 	const struct lint_switch *worst_at = NULL;
 	size_t over = 0, unknown = 0;
@@ -326,7 +425,7 @@ static void check_paths(struct lint_list *list, const struct lint_graph *graph)
 		tiers |= graph->switches[i].tier > 0;
 	for (size_t i = 0; tiers && i < graph->n_leaves; i++) {
 		const struct lint_switch *s = &graph->switches[graph->leaves[i]];
-		const struct width w = width_of(graph, s);
+		const struct width w = width_of(in, s);
 		const double after = ratio_after_failure(&w);
 		check_width(list, s, &w);
 		unknown += !w.known;
@@ -379,16 +478,44 @@ static void tell_unknown(const struct unknown_counts *unknown, struct lint_list 
 	}
 }
 
-void lint_settings(const struct lint_graph *graph, struct lint_list *list)
+static double off_by(const struct lint_list *list, const struct lint_finding *like, bool *ret_found)
 {
-	const struct fabric *fabric = graph->fabric;
+	double by = 0;
+	*ret_found = false;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct lint_finding *x = &list->findings[i];
+		if (x->severity > like->severity || x->priority != like->priority ||
+			!str_eq(x->check, like->check) || !str_eq(x->device, like->device))
+			continue;
+		by += x->by;
+		*ret_found = true;
+	}
+	return by;
+}
+
+const struct lint_finding *lint_worsened(
+	const struct lint_list *before, const struct lint_list *after)
+{
+	for (size_t i = 0; i < after->n; i++) {
+		const struct lint_finding *x = &after->findings[i];
+		bool was, is;
+		const double before_by = off_by(before, x, &was), by = off_by(after, x, &is);
+		if (x->severity != LINT_INFO && (!was || by > before_by))
+			return x;
+	}
+	return NULL;
+}
+
+void lint_settings(const struct lint_settings_in *in, struct lint_list *list)
+{
+	const struct fabric *fabric = in->graph->fabric;
 	struct unknown_counts unknown = {0};
 	if (paused_priorities(fabric) == 0)
 		lint_unjudged(
 			list, "headroom and marks: no priority is declared lossless by pause");
 	for (size_t i = 0; i < fabric->n_devices; i++)
-		check_switch(list, fabric, fabric->devices[i], &unknown);
-	check_paths(list, graph);
-	check_rails(list, graph);
+		check_switch(list, in, fabric->devices[i], &unknown);
+	check_paths(list, in);
+	check_rails(list, in->graph);
 	tell_unknown(&unknown, list);
 }

@@ -1,13 +1,14 @@
 /*
- * lint_settings - what is declared, held against what the fabric can bring: headroom of each
- * lossless priority and of the whole pool, ECN before PFC for every number of busy queues, and what
- * is left of the paths after one failure. Pure: the formulas are those of
+ * lint_settings - what is declared or read back, held against what the fabric can bring: headroom
+ * of each lossless priority and of the whole pool, ECN before PFC for every number of busy queues,
+ * and what is left of the paths after one failure. Pure: the formulas are those of
  * analyzers/measure/formulas.h.
  */
 #ifndef RW_LINT_SETTINGS_H
 #define RW_LINT_SETTINGS_H
 
 #include "analyzers/lint/lint_graph.h"
+#include "analyzers/measure/observe.h"
 
 enum lint_severity { LINT_CRITICAL, LINT_WARNING, LINT_INFO, LINT_SEVERITIES };
 extern const char *const lint_severity_words[LINT_SEVERITIES];
@@ -18,6 +19,7 @@ struct lint_finding {
 	const char *device, *port; /* NULL: of the whole fabric, of the whole device */
 	int priority; /* -1: none */
 	const char *text, *remedy;
+	double by; /* how far it is off: more is worse, of the same check; 0: it is or it is not */
 };
 struct lint_list {
 	struct arena *arena; /* of texts and rows */
@@ -34,7 +36,26 @@ void lint_found(struct lint_list *list, const struct lint_finding *finding, cons
 void lint_unjudged(struct lint_list *list, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+struct lint_change { /* of thresholds, as a sheet would make it; NAN: stays */
+	const char *device;
+	const char *const *ports; /* native names */
+	size_t n_ports; /* 0: all of the device */
+	int priority;
+	double kmin_bytes, alpha, headroom_bytes;
+};
+struct lint_settings_in {
+	const struct lint_graph *graph;
+	/* what was read back wins over what is declared; NULL: nothing was */
+	const struct observed *observed;
+	const struct lint_change *changes; /* and they win over both */
+	size_t n_changes;
+};
 /* lint_settings - everything above, of all devices of the fabric. */
-void lint_settings(const struct lint_graph *graph, struct lint_list *list);
+void lint_settings(const struct lint_settings_in *in, struct lint_list *list);
+
+/* lint_worsened - what @after finds and @before does not, or less badly; infos do not count. NULL:
+ * nothing. Lent from @after. */
+const struct lint_finding *lint_worsened(
+	const struct lint_list *before, const struct lint_list *after);
 
 #endif

@@ -24,6 +24,7 @@
 #include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
+#include "agent/history/state_read.h"
 #include "analyzers/measure/links.h"
 #include "config/config.h"
 #include "db/model/cause.h"
@@ -342,7 +343,7 @@ int links_read(struct client *client, const char *device, struct arena *a, struc
 		.device = device,
 		.index = map_new(),
 		.worst = map_new(),
-		.believed_ns = topology_state_age(client),
+		.believed_ns = state_age(client),
 		.state_index = map_new()};
 	const struct history_filter before = {.priority = PRIO_NONE,
 		.metrics = links_states,

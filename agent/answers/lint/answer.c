@@ -6,6 +6,7 @@
 
 #include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
+#include "agent/history/state_read.h"
 #include "analyzers/lint/lint_pairs.h"
 #include "analyzers/lint/lint_settings.h"
 #include "base/arena.h"
@@ -148,7 +149,7 @@ static void judge_rings(struct lint_work *work)
 static void judge_graph(struct lint_work *work)
 {
 	const struct lint_graph *graph = work->graph;
-	if (graph->islands > 1)
+	if (graph->islands > 1 && !graph->planes)
 		lint_found(&work->list,
 			&(struct lint_finding){LINT_WARNING, "topology", NULL, NULL, -1, NULL,
 				"declare the links that join them, or judge each by itself"},
@@ -177,6 +178,21 @@ static void judge_graph(struct lint_work *work)
 			"%zu link%s to switches that are not in the configuration: rings and "
 			"failures behind them are not seen",
 			outsiders, str_if(outsiders != 1, "s"));
+}
+
+/* ---- settings ------------------------------------------------------------ */
+
+static int judge_settings(struct lint_work *work, struct client *client, struct err *e)
+{
+	struct lint_settings_in in = {.graph = work->graph,
+		.changes = work->ask->changes,
+		.n_changes = work->ask->n_changes};
+	int rc = 0;
+	if (client->history && work->ask->as_read)
+		rc = state_observe(client, work->arena, &in.observed, e);
+	if (rc == 0)
+		lint_settings(&in, &work->list);
+	return rc;
 }
 
 /* ---- both ends, as the switches answered ----------------------------------- */
@@ -249,6 +265,11 @@ static void say_assumptions(struct lint_work *work)
 		"packets take every shortest path that is left; the routes of the switches were "
 		"not "
 		"read, and no filter against paths that go down and up again is known");
+	if (work->ask->sheet)
+		say(work,
+			arena_printf(a,
+				"the thresholds of sheet %s are in force, on all its switches",
+				work->ask->sheet));
 	if (work->ask->worlds == LINT_BOTH)
 		say(work,
 			"it is not said what switches do until routing has converged: both ways "
@@ -386,8 +407,9 @@ int lint_answer_make(struct client *client, const struct lint_ask *ask, struct a
 	judge_graph(&work);
 	if (work.graph->n_links > 0)
 		judge_rings(&work);
-	lint_settings(work.graph, &work.list);
-	const int rc = judge_ends(&work, client, e);
+	int rc = judge_settings(&work, client, e);
+	if (rc == 0)
+		rc = judge_ends(&work, client, e);
 	if (rc < 0)
 		return rc;
 	say_assumptions(&work);

@@ -52,6 +52,10 @@ enum lint_worlds { LINT_BOTH, LINT_ONLY_CONVERGED, LINT_ONLY_LOCAL };
 struct lint_ask {
 	const char *source; /* what is judged, in words */
 	unsigned failures; /* 0 to 2 */
+	bool as_read; /* the fabric in force: what switches told wins over what is declared */
+	const char *sheet; /* whose changes these are; NULL: as it is */
+	const struct lint_change *changes;
+	size_t n_changes;
 	enum lint_worlds worlds;
 };
 

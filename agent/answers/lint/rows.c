@@ -14,6 +14,7 @@ static const struct field lint_finding_fields[] = {
 	PRIORITY(priority, "Priority.", .head = "priority"),
 	TEXT(text, "What was found.", .known = true, .head = "text"),
 	TEXT(remedy, "What to do.", .known = true, .head = "remedy"),
+	HIDDEN(by),
 };
 static SHAPE_OF(lint_finding, "LintFinding", "A finding.");
 #undef SHAPE

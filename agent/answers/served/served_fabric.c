@@ -33,7 +33,7 @@ static int served_lint(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
-	struct lint_ask lint = {.source = "the configuration in force"};
+	struct lint_ask lint = {.source = "the configuration in force", .as_read = true};
 	struct lint_answer answer;
 	int rc = lint_ask_read(&lint, served_get(ask, "failures"), served_get(ask, "reroute"), e);
 	if (rc == 0)

@@ -9,11 +9,10 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "agent/client/client.h"
+#include "agent/history/state_read.h"
 #include "config/config.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
-
-#define SLOW_POLLS 3 /* a state is believed that long */
 
 struct topology_lldp_link_row {
 	const char *device, *port;
@@ -113,28 +112,6 @@ static void topology_take_state(struct topology_known *known, const struct entit
 	}
 }
 
-static int64_t topology_slow_interval(const struct config *config)
-{
-	int64_t longest = config->defaults.slow_interval_ns;
-	for (size_t i = 0; i < config->n_devices; i++)
-		if (config->devices[i].snmp && config->devices[i].snmp->slow_interval_ns > longest)
-			longest = config->devices[i].snmp->slow_interval_ns;
-	return longest;
-}
-
-int64_t topology_state_age(const struct client *client)
-{
-	int64_t first_ns, last_ns;
-	struct err ignored = {0};
-	for (size_t i = 0; i < client->config->n_devices; i++)
-		if (config_device_polled(&client->config->devices[i]))
-			return SLOW_POLLS * topology_slow_interval(client->config);
-	if (history_range(client->history, &first_ns, &last_ns, &ignored) == 0 &&
-		first_ns < client->to_ns)
-		return client->to_ns - first_ns + 1;
-	return SLOW_POLLS * topology_slow_interval(client->config);
-}
-
 /* States as of the end of the stretch asked for; older than a few slow polls they say nothing about
  * now. */
 static int topology_known_read(struct topology_known *known, struct client *client, struct err *e)
@@ -143,7 +120,7 @@ static int topology_known_read(struct topology_known *known, struct client *clie
 		M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const int64_t age_ns = topology_state_age(client);
+	const int64_t age_ns = state_age(client);
 	struct window w;
 	int r = history_window(
 		client->history, a, &spec, client->to_ns - age_ns, client->to_ns, &w, e);

@@ -18,11 +18,4 @@ typedef json_t *topology_make(const struct fabric *fabric, const struct topology
  * configuration alone. 0 with a new reference, or negative errno with @e. */
 int topology_document(struct client *client, topology_make *make, json_t **ret, struct err *e);
 
-/*
- * topology_state_age - for how long a state (link state, speed, MTU) is believed after it was told,
- * ns. A recorded case, whose devices have no address, tells a state when it begins to hold and not
- * again: there it holds until the next one.
- */
-int64_t topology_state_age(const struct client *client);
-
 #endif

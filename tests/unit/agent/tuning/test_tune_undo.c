@@ -4,6 +4,7 @@
 
 #include "agent/client/client.h"
 #include "agent/tuning/tune_ledger.h"
+#include "agent/tuning/tune_lint.h"
 #include "agent/tuning/tune_review.h"
 #include "analyzers/tune/tune_evidence.h"
 #include "base/arena.h"
@@ -18,6 +19,9 @@
 static const char yaml[] = "fabric: pod-a\n"
 			   "defaults: { interval: 10s }\n"
 			   "lossless: { priorities: [3] }\n"
+			   "thresholds:\n"
+			   "  - { devices: \"*\", ports: \"*\", priority: 3, alpha: 1/4, pool: "
+			   "32MB }\n"
 			   "devices:\n"
 			   "  - { name: leaf1, role: leaf }\n"
 			   "  - { name: leaf2, role: leaf }\n"
@@ -251,6 +255,32 @@ static void a_change_by_hand_is_taken_back(void **state)
 	assert_non_null(strstr(sheet->summary, "lossless drops"));
 }
 
+/* A sheet is held against what was read back: what makes it worse has a reason, the rest none. */
+static void lint_refuses_what_breaks(void **state)
+{
+	struct rig *rig = *state;
+	struct tune_lint lint;
+	struct err e = {0};
+	tell(rig, "leaf1", 3600, M_CFG_ECN_KMIN, 3, 1000000);
+	tell(rig, "leaf2", 3600, M_CFG_ECN_KMIN, 3, 1000000);
+	assert_int_equal(store_flush(rig->store, &e), 0);
+	assert_int_equal(db_history_open(rig->world.path, &rig->client.history, &e), 0);
+	rig->client.to_ns = HOURS(1);
+	assert_int_equal(tune_lint_begin(&rig->client, rig->a, &lint, &e), 0);
+	assert_int_equal(lint.before.n, 0);
+	propose_again(rig, 4e5);
+	assert_null(tune_lint_against(&lint, &rig->list.v[0], rig->a));
+	propose_again(rig, 30e6);
+	assert_non_null(strstr(tune_lint_against(&lint, &rig->list.v[0], rig->a),
+		"on leaf1:swp1 pause begins before the first mark"));
+	static const char *rest[] = {"leaf2"};
+	rig->list.v[0].device = "leaf9"; /* is no switch of the fabric; who follows is one */
+	rig->list.v[0].rest = rest;
+	rig->list.v[0].n_rest = 1;
+	assert_non_null(strstr(
+		tune_lint_against(&lint, &rig->list.v[0], rig->a), "on leaf2:swp1 pause begins"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +290,7 @@ int main(void)
 		T(what_is_due_is_taken_back),
 		cmocka_unit_test(harm_is_not_proposed_twice),
 		T(a_change_by_hand_is_taken_back),
+		T(lint_refuses_what_breaks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "analyzers/lint/lint_pairs.h"
+#include "analyzers/lint/lint_settings.h"
 #include "base/cleanup.h"
 
 #include "lint_fabrics.h"
@@ -338,6 +339,152 @@ static void test_graph(void **state)
 	assert_int_equal(graph->n_left_out, 1);
 	assert_string_equal(graph->left_out[0], "firewall1");
 	assert_int_equal(graph->islands, 2);
+	arena_free(d.arena);
+}
+
+/* ---- settings ------------------------------------------------------------ */
+
+static size_t found(const struct lint_list *list, const char *check)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		n += strcmp(list->findings[i].check, check) == 0;
+	return n;
+}
+
+/* A leaf with a host, its headroom, its marks: a fabric of which only settings are judged. */
+static struct drawn one_port(uint64_t speed_bps, unsigned cable_m, uint64_t mtu_bytes,
+	struct fabric_threshold *threshold)
+{
+	struct drawn d = drawn_begin(1);
+	drawn_host(&d, drawn_switch(&d, ROLE_LEAF, "leaf", 0));
+	struct fabric_port *port = d.fabric->devices[0]->ports[0];
+	port->alias = "";
+	port->speed_bps = speed_bps;
+	port->cable_mm = 1000 * cable_m;
+	d.fabric->lossless_mask = 1 << 3;
+	d.fabric->lossless_mtu_bytes = mtu_bytes;
+	threshold->devices = threshold->ports = "*";
+	threshold->priority = 3;
+	d.fabric->thresholds = threshold;
+	d.fabric->n_thresholds = 1;
+	return d;
+}
+
+/*
+ * Headroom as makers publish it for their switches (sonic-buildimage, pg_profile_lookup.ini: "xoff"
+ * in bytes at 5, 40 and 300 m) is not called too small for the frames that it was made for, but for
+ * two values of 2021 at 400 Gbit/s, which leave no room for the pause response of IEEE 802.3, annex
+ * 31B; those that the same maker publishes since do. A tenth of it always is.
+ */
+static void test_headroom_published(void **state)
+{
+	static const unsigned metres[] = {5, 40, 300};
+	static const struct {
+		unsigned gbit;
+		uint64_t xoff[3];
+		unsigned small; /* how many of them, from the first on, are called too small */
+	} rows[] = {
+		{10, {29696, 29696, 36864}}, /* ACS-MSN2700 */
+		{25, {29696, 31744, 48128}},
+		{40, {29696, 32768, 59392}},
+		{50, {29696, 33792, 66560}},
+		{100, {30720, 38912, 104448}},
+		{200, {35840, 55296, 203776}}, /* ACS-MSN4700 */
+		{400, {38912, 77824, 373760}, 2},
+		{40, {66560, 71552, 108160}}, /* Arista 7060CX, Dell Z9100 */
+		{50, {79872, 85696, 141856}},
+		{100, {165568, 177632, 268736}},
+		{100, {44032, 49152, 83968}}, /* SN5610N */
+		{400, {86016, 104448, 243712}},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		for (size_t k = 0; k < rw_countof(metres); k++)
+			for (unsigned part = 1; part <= 10; part += 9) {
+				struct fabric_threshold t = {.pmax = NAN, .alpha = NAN};
+				/* 2021's tables are for lossless frames of 1 KB */
+				struct drawn d =
+					one_port(1000000000ull * rows[i].gbit, metres[k], 1024, &t);
+				struct lint_list list = {.arena = d.arena};
+				t.headroom_bytes = rows[i].xoff[k] / part;
+				lint_settings(
+					&(struct lint_settings_in){
+						.graph = lint_graph_new(d.fabric, d.arena)},
+					&list);
+				if (found(&list, "headroom") != (part > 1 || k < rows[i].small))
+					fail_msg("%u G, %u m, %llu bytes: %s", rows[i].gbit,
+						metres[k], (unsigned long long)t.headroom_bytes,
+						list.n ? list.findings[0].text : "enough");
+				arena_free(d.arena);
+			}
+}
+
+/* What was read back wins over the declaration, a sheet over both; worse is told from as bad. */
+static void test_in_force(void **state)
+{
+	struct fabric_threshold t = {.kmin_bytes = 400000,
+		.headroom_bytes = 200000,
+		.pool_bytes = 32000000,
+		.pmax = NAN,
+		.alpha = 0.25};
+	struct drawn d = one_port(400000000000, 30, 4200, &t);
+	struct fabric_port *port = d.fabric->devices[0]->ports[0];
+	struct device_seen device = {.device = d.fabric->devices[0], .pool_bytes = NAN};
+	struct port_prio prio = {.kmin = NAN, .alpha = NAN, .headroom = 60000};
+	struct port_seen seen = {
+		.port = port, .device = &device, .cable_m = NAN, .prios = {[3] = &prio}};
+	const struct observed observed = {.fabric = d.fabric, .ports = &seen, .n_fabric_ports = 1};
+	const struct lint_change mend = {.device = "leaf0",
+					 .priority = 3,
+					 .kmin_bytes = NAN,
+					 .alpha = NAN,
+					 .headroom_bytes = 120000},
+				 worse = {.device = "leaf0",
+					 .priority = 3,
+					 .kmin_bytes = 30e6,
+					 .alpha = NAN,
+					 .headroom_bytes = 50000};
+	struct lint_settings_in in = {.graph = lint_graph_new(d.fabric, d.arena)};
+	struct lint_list declared = {.arena = d.arena}, read = declared, mended = declared,
+			 worsened = declared;
+	lint_settings(&in, &declared);
+	assert_int_equal(found(&declared, "headroom"), 0);
+	in.observed = &observed;
+	lint_settings(&in, &read);
+	assert_int_equal(found(&read, "headroom"), 1);
+	assert_non_null(strstr(read.findings[0].text, "headroom is 60 KB"));
+	in.n_changes = 1;
+	in.changes = &mend;
+	lint_settings(&in, &mended);
+	assert_int_equal(found(&mended, "headroom"), 0);
+	assert_null(lint_worsened(&read, &mended));
+	assert_null(lint_worsened(&read, &read));
+	in.changes = &worse;
+	lint_settings(&in, &worsened);
+	assert_int_equal(found(&worsened, "headroom"), 1);
+	assert_int_equal(found(&worsened, "ecn_after_pfc"), 1);
+	assert_string_equal(lint_worsened(&read, &worsened)->check, "headroom");
+	assert_string_equal(lint_worsened(&declared, &read)->check, "headroom");
+	arena_free(d.arena);
+}
+
+/* Rails that no link joins are one island each, and meant so; two islands of one rail are not. */
+static void test_planes(void **state)
+{
+	struct drawn d = drawn_begin(4);
+	for (unsigned rail = 0; rail < 2; rail++) {
+		struct fabric_device *spine = drawn_switch(&d, ROLE_SPINE, "spine", rail);
+		spine->rail = rail ? "rail1" : "rail0";
+		for (unsigned i = 0; i < 2; i++)
+			drawn_link(&d, drawn_switch(&d, ROLE_LEAF, "leaf", 2 * rail + i), spine);
+	}
+	const struct lint_graph *graph = lint_graph_new(d.fabric, d.arena);
+	assert_int_equal(graph->islands, 2);
+	assert_true(graph->planes);
+	d.fabric->devices[3]->rail = "rail0";
+	assert_false(lint_graph_new(d.fabric, d.arena)->planes);
+	d.fabric->devices[3]->rail = NULL;
+	assert_false(lint_graph_new(d.fabric, d.arena)->planes);
 	arena_free(d.arena);
 }
 
@@ -681,6 +828,9 @@ int main(void)
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_headroom_published),
+		cmocka_unit_test(test_in_force),
+		cmocka_unit_test(test_planes),
 		cmocka_unit_test(test_flood),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""test_lint.py ROCEWATCH PACKETSIM - what `rocewatch lint` says of settings that were read back,
+against the drops, pauses and marks that the same settings give in packetsim."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROCEWATCH, PACKETSIM = sys.argv[1:]
+
+
+def played(settings, folder):
+    """What lint finds, worst severity by check, and how far each counter went."""
+    case, db = folder / "case", folder / "case.db"
+    subprocess.run([PACKETSIM, "--length", "30", "--interval", "10", "--cause", "ecn_late", *settings,
+                    "--out", case], check=True)
+    subprocess.run([ROCEWATCH, "replay", "--from", case, "--db", db], check=True, stdout=subprocess.DEVNULL)
+    text = subprocess.run([ROCEWATCH, "lint", "--db", db, "--failures", "0", "--format", "json"],
+                          stdout=subprocess.PIPE, check=False).stdout
+    found = {}
+    for row in json.loads(text)["findings"]:
+        found.setdefault(row["check"], row["severity"])  # the worst are first
+    first, grown = {}, {}
+    for line in (case / "samples.tsv").read_text().splitlines():
+        words = line.split("\t")
+        if len(words) > 5 and words[4] in ("pg.drops", "pfc.tx_frames", "queue.ecn_marked"):
+            key = tuple(words[1:5])
+            first.setdefault(key, float(words[5]))
+            grown[key] = float(words[5]) - first[key]
+    return found, {name: sum(v for k, v in grown.items() if k[3] == name)
+                   for name in ("pg.drops", "pfc.tx_frames", "queue.ecn_marked")}
+
+
+def main():
+    rows = [["--headroom-factor", f] for f in ("0.02", "0.3", "0.5", "0.7", "1.0", "1.1", "1.5", "3")]
+    rows += [["--headroom-factor", "2", "--alpha", a, "--kmin", k, "--kmax", "2097KB"] for a in ("1/16", "1/4", "1")
+             for k in ("100KB", "400KB", "1048KB")]
+    silent, by_alpha = 0, {}
+    for settings in rows:
+        with tempfile.TemporaryDirectory() as folder:
+            found, counted = played(settings, pathlib.Path(folder))
+        drops, pauses, marks = counted.values()
+        print(*settings, found, f"drops {drops:.0f}, pauses {pauses:.0f}, marks {marks:.0f}")
+        assert drops == 0 or "headroom" in found, "frames were lost, and headroom is called enough"
+        assert drops < 1e5 or found["headroom"] == "critical", "many were, and it is called nearly enough"
+        assert marks > 0 or pauses == 0 or found.get("ecn_after_pfc") == "critical", "no mark before pause"
+        silent += not found.keys() & {"headroom", "ecn_after_pfc"}
+        if "--alpha" in settings:
+            by_alpha.setdefault(settings[3], {True: [], False: []})["ecn_after_pfc" in found].append(pauses)
+    assert silent > 0, "lint finds fault with everything"
+    for paused in by_alpha.values():
+        assert max(paused[False]) < min(paused[True]), "what lint finds late marks in pauses less"
+
+
+main()
