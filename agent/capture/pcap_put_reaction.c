@@ -90,6 +90,8 @@ static const struct reaction_stream *reaction_streams_of(
 	while (to < context->n_streams && context->streams[to].host == host)
 		to++;
 	*ret_n = to - from;
+	if (!context->streams)
+		return NULL; /* no stream reacts: there is no place to count from */
 	return &context->streams[from];
 }
 

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct entity_limits limits = {.per_device = 256};
 	struct err_list errors = {0};
-	struct profiles *profiles;
+	static struct profiles *profiles; /* what the names are of: as long as they */
 	if (!names && profiles_load(NULL, &profiles, &errors) < 0)
 		abort();
 	if (!names)
