@@ -557,7 +557,7 @@ def worked(b, web, binary, arguments):
     check("Only to read here" in b.text(".work") and not b.text(".work input"), "a read token sees buttons: %s" % b.text(".work"))
     b.js("sessionStorage.setItem('rocewatch-token', arguments[0])", ACTOR)
     b.complaints()
-    b.js("location.reload()")
+    b.open(web.url + "#/incident/" + incident)
     b.wait("the work", "document.querySelector('#work-text') && /as ann/.test(document.querySelector('.work').innerText)", 30)
     sound(b, "the card of one who may act")
     press = lambda label: b.js("[...document.querySelectorAll('.work button')].find((e) => e.innerText.startsWith(arguments[0])).click()", label)
