@@ -103,7 +103,7 @@ static const struct command_option options[] = {
 	[IN_TOKENS] = {"tokens", 0, "N", "tokens per second of the whole job"},
 	[IN_PEAK] = {"peak", 0, "N", "dense teraflops of a GPU in the format trained in"},
 	[IN_LEAVES] = {"leaves", 0, "N", "leaves that the job's GPUs are spread over"},
-	[IN_OVERSUBSCRIPTION] = {"oversubscription", 0, "N",
+	[IN_OVERSUBSCRIPTION] = {"oversubscription-ratio", 0, "N",
 		"what a leaf's hosts can send over what its uplinks carry, such as 2"},
 	[IN_COUNT] = {0},
 };
@@ -383,7 +383,7 @@ static int calc_placement(const struct inputs *in, json_t *doc, struct err *e)
 	if (!(leaves >= 1 && leaves <= gpus))
 		return err_set(e, -EINVAL, "--leaves must be from 1 to --gpus");
 	if (!(in->v[IN_SPEED] > 0 && in->v[IN_OVERSUBSCRIPTION] > 0))
-		return err_set(e, -EINVAL, "--speed and --oversubscription must be above 0");
+		return err_set(e, -EINVAL, "--speed and --oversubscription-ratio must be above 0");
 	placement_put(in, "one_leaf", 0, doc);
 	placement_put(in, "in_order", placement_in_order(gpus, leaves), doc);
 	placement_put(in, "any_order", placement_any_order(gpus, leaves), doc);
@@ -505,10 +505,9 @@ static const struct calculator calculators[] = {
 		"A ring allreduce: on one leaf, with ranks in the order of the leaves, and in any "
 		"order, which an all-to-all is like. Flows spread evenly over the uplinks.",
 		{{"calc placement --gpus 64 --leaves 8 --size 14GB --speed 400G",
-			 "prints what 2:1 uplinks do to it"},
-			{"calc placement --gpus 64 --leaves 8 --size 14GB --speed 400G "
-			 "--compute 800ms",
-				"also prices what of a step is lost"}},
+			 "prints what 2:1 uplinks do to it; --compute also prices the step"},
+			{"calc placement --gpus 8 --leaves 1 --size 1GB --speed 400G",
+				"prints the same for a job that one leaf holds"}},
 		{{IN_GPUS}, {IN_LEAVES}, {IN_SIZE}, {IN_SPEED}, {IN_OVERSUBSCRIPTION, "2"},
 			{IN_COMPUTE, "0s"}, {IN_PRICE, "30"}, {IN_COUNT}},
 		calc_placement},

@@ -560,11 +560,13 @@ def worked(b, web, binary, arguments):
     b.open(web.url + "#/incident/" + incident)
     b.wait("the work", "document.querySelector('#work-text') && /as ann/.test(document.querySelector('.work').innerText)", 30)
     sound(b, "the card of one who may act")
-    press = lambda label: b.js("[...document.querySelectorAll('.work button')].find((e) => e.innerText.startsWith(arguments[0])).click()", label)
+    # The card is drawn anew with each live update: what is looked for may be away for a moment.
+    with_found = lambda found, act: "(() => { const e = %s; if (e) { %s } return !!e; })()" % (found, act)
+    press = lambda label: b.wait("the button " + label, with_found("[...document.querySelectorAll('.work button')].find((e) => e.innerText.startsWith(arguments[0]))", "e.click()"), 30, label)
     press("Assign")
-    b.wait("a text is asked for", "/first/.test(document.querySelector('.work [role=alert]').innerText)")
+    b.wait("a text is asked for", "/first/.test((document.querySelector('.work [role=alert]') || { innerText: '' }).innerText)")
     for label, text in (("Acknowledge", "optic is ordered"), ("Assign", "network team"), ("Silence", "optic is ordered")):
-        b.js("document.querySelector('#work-text').value = arguments[0]", text)
+        b.wait("the field", with_found("document.querySelector('#work-text')", "e.value = arguments[0]"), 30, text)
         press(label)
         b.wait(label + " is done", "document.querySelector('.work [role=status]') && document.querySelector('#work-text').value === ''", 30)
     i = show()
