@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { NUMBER_MAX = 64 }; /* bytes of a number */
-#define TIME_MOST_MS 9.0e15 /* beyond, ns do not fit: the year 287,000 */
+#define TIME_MOST_MS 9.0e12 /* beyond, ns do not fit: the year 2255 */
 
 void exposition_begin(struct exposition *text, const char *data, size_t n, bool openmetrics)
 {

@@ -59,6 +59,8 @@ static void test_lines(void **state)
 		{"a", BAD},
 		{"a 0x10", BAD},
 		{"a 1 1e30", BAD},
+		{"a 1 1795860000000000", BAD}, /* microseconds: as ms they fit no int64_t of ns */
+		{"a 1 -9e12", "a||1|-9000000000000000000"},
 		{"a 1 2 3", BAD},
 		{"9a 1", BAD},
 		{"a{b} 1", BAD},
