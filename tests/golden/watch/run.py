@@ -46,15 +46,17 @@ class Screen:
         self.exit = os.path.join(directory, "exit%d" % Screen.number)
         command = "env -u NO_COLOR -u ROCEWATCH_CONFIG LC_ALL=C.UTF-8 %s; echo $? >%s; exec sleep 600" % (" ".join(argv), self.exit)
         subprocess.run([*self.tmux, "new-session", "-d", "-c", directory, "-x", str(cols), "-y", str(rows), command], check=True)
+        self.shell = int(subprocess.run([*self.tmux, "display-message", "-p", "#{pane_pid}"], check=True, capture_output=True, text=True).stdout)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        """Nothing is left behind. The program is killed, not hung up: see hang_up()."""
+        """Nothing is left behind, the shell that writes the exit code neither. The program is killed, not hung up: see hang_up()."""
         with contextlib.suppress(OSError, IndexError, subprocess.CalledProcessError):
             os.kill(self.pid(), signal.SIGKILL)
         self.close()
+        wait_for("the end of the shell", lambda: not os.path.exists("/proc/%d" % self.shell))
 
     def close(self):
         subprocess.run([*self.tmux, "kill-server"], stderr=subprocess.DEVNULL)
@@ -81,8 +83,7 @@ class Screen:
 
     def pid(self):
         """Of rocewatch, the shell's child."""
-        shell = subprocess.run([*self.tmux, "list-panes", "-F", "#{pane_pid}"], check=True, capture_output=True, text=True).stdout.strip()
-        with open("/proc/%s/task/%s/children" % (shell, shell)) as f:
+        with open("/proc/%d/task/%d/children" % (self.shell, self.shell)) as f:
             return int(f.read().split()[0])
 
     def ended(self):
