@@ -165,6 +165,8 @@ static void ids_wait_for_the_store(void **state)
 	struct rig r;
 	rig_open(&r);
 	int round = 0;
+	/* configured, and as silent as the one that goes */
+	put(&r, SECONDS(0), "e49", PRIO_NONE, M_PORT_OUT_OCTETS);
 	while (pipeline_names_released(r.pipeline) == 0 && round < ROUNDS) {
 		put(&r, SECONDS(0) + round * ROUND_NS, round < 3 ? "veth1" : "e50", PRIO_NONE,
 			M_PORT_OUT_OCTETS);
@@ -173,6 +175,7 @@ static void ids_wait_for_the_store(void **state)
 		round++;
 	}
 	assert_int_equal(pipeline_names_released(r.pipeline), 1);
+	assert_int_not_equal(entities_find(r.entities, "leaf1", "e49", PRIO_NONE), 0);
 	const uint32_t most = entities_count(r.entities);
 	assert_int_equal(entities_intern(r.entities, "leaf1", "new1", PRIO_NONE), most + 1);
 	pipeline_tend_names(r.pipeline, 1000 * NS_PER_S + round * ROUND_NS);
