@@ -75,11 +75,18 @@ const char *golden_role_name(enum golden_role role)
 	return names[role];
 }
 
+/* Where the pause of a tree begins. */
+struct golden_begin {
+	const struct pause_root *root; /* the strongest one of the tree; NULL: none */
+	const struct pause_cycle *ring; /* NULL: none */
+};
+
 struct golden_world {
 	const struct golden_in *given;
 	const struct analyzer_in *in;
 	const struct observed *o;
 	const struct pause_graph *graph;
+	struct golden_begin *begins; /* [priority][tree], a tree is known by one of its switches */
 	struct arena *a;
 	struct golden_measured *ret;
 };
@@ -348,25 +355,26 @@ static bool golden_edge_worse(const struct golden_world *world, const struct pau
 	return edge_level(edge) > edge_level(than);
 }
 
-/* The strongest root of the tree of an edge, NULL: none. Roots are sorted, strongest first. */
-static const struct pause_root *golden_root_of(
-	const struct pause_graph *graph, const struct pause_edge *edge)
+static struct golden_begin *golden_begin_of(
+	const struct golden_world *world, const struct pause_edge *edge)
 {
-	for (size_t i = 0; i < graph->n_roots; i++)
-		if (graph->roots[i].priority == edge->priority &&
-			graph->roots[i].tree == edge->tree)
-			return &graph->roots[i];
-	return NULL;
+	return &world->begins[(size_t)edge->priority * world->o->n_devices + edge->tree];
 }
 
-static const struct pause_cycle *golden_ring_of(
-	const struct pause_graph *graph, const struct pause_edge *edge)
+/* Once for all edges: in a storm there are as many roots as edges. Roots are sorted, strongest
+ * first. */
+static void golden_find_begins(struct golden_world *world)
 {
-	for (size_t i = 0; i < graph->n_cycles; i++)
-		if (graph->cycles[i].priority == edge->priority &&
-			graph->cycles[i].edges[0]->tree == edge->tree)
-			return &graph->cycles[i];
-	return NULL;
+	const struct pause_graph *graph = world->graph;
+	world->begins = arena_array(
+		world->a, struct golden_begin, OBSERVED_PRIORITIES * world->o->n_devices + 1);
+	for (size_t i = graph->n_roots; i-- > 0;) {
+		const struct pause_root *root = &graph->roots[i];
+		const struct pause_edge key = {.priority = root->priority, .tree = root->tree};
+		golden_begin_of(world, &key)->root = root;
+	}
+	for (size_t i = graph->n_cycles; i-- > 0;)
+		golden_begin_of(world, graph->cycles[i].edges[0])->ring = &graph->cycles[i];
 }
 
 static void golden_subject(
@@ -405,8 +413,8 @@ static void golden_name_root(
 static void golden_name_origin(const struct golden_world *world, const struct pause_edge *worst,
 	struct golden_value *value)
 {
-	const struct pause_cycle *ring = golden_ring_of(world->graph, worst);
-	const struct pause_root *root = golden_root_of(world->graph, worst);
+	const struct pause_cycle *ring = golden_begin_of(world, worst)->ring;
+	const struct pause_root *root = golden_begin_of(world, worst)->root;
 	if (ring) {
 		golden_subject(value, ring->edges[0]->at, ring->priority, NULL);
 		value->where = arena_printf(world->a, "ring of %zu ports, %s among them", ring->n,
@@ -484,8 +492,8 @@ static const char *golden_far_name(const struct pause_edge *edge)
 static enum golden_role golden_edge_role(
 	const struct golden_world *world, const struct pause_edge *edge)
 {
-	const struct pause_root *root = golden_root_of(world->graph, edge);
-	const struct pause_cycle *ring = golden_ring_of(world->graph, edge);
+	const struct pause_root *root = golden_begin_of(world, edge)->root;
+	const struct pause_cycle *ring = golden_begin_of(world, edge)->ring;
 	for (size_t i = 0; ring && i < ring->n; i++)
 		if (ring->edges[i] == edge)
 			return GOLDEN_ROLE_ORIGIN;
@@ -570,7 +578,7 @@ static bool golden_pause_by_host(const struct golden_world *world)
 	const struct pause_edge *worst = golden_worst_edge(world);
 	const struct pause_root *root = NULL;
 	if (worst)
-		root = golden_root_of(world->graph, worst);
+		root = golden_begin_of(world, worst)->root;
 	return root && root->origin == ORIGIN_HOST;
 }
 
@@ -731,6 +739,7 @@ void golden_measure(const struct golden_in *in, struct golden_measured *ret)
 		ret->v[i] = golden_blank();
 	world.graph = pause_graph(in->in);
 	world.o = world.graph->observed;
+	golden_find_begins(&world);
 	for (size_t i = 0; i < rw_countof(sums); i++)
 		golden_sum(&world, &sums[i]);
 	golden_pause(&world);
