@@ -4,7 +4,8 @@ import * as format from "./format.js";
 import { matches } from "./state.js";
 import { bar, choice, mark, panel, quiet, table } from "./widgets.js";
 
-const MOST = 400; /* rows drawn at once; the filter reaches the others */
+const ASKED = 2000; /* rows asked for: under 1 MB; the filter reaches these */
+const MOST = 400; /* rows drawn at once */
 
 /* What is certain counts before what is possible. */
 const sure = (p) => Math.max(p.rx_lo_ratio || 0, p.tx_lo_ratio || 0);
@@ -42,10 +43,16 @@ export const PAUSE = (ctx, origins = byOrigin(ctx)) => [
 	{ head: "Frames in / out", num: true, drop: true, cell: (p) => format.count(p.rx_frames) + " / " + format.count(p.tx_frames) },
 ];
 
+function counted(rows, doc) {
+	const shown = rows.length > MOST ? ", the first " + MOST + " are shown" : "";
+	const asked = doc.total > (doc.ports || []).length ? "; of " + format.plural(doc.total, "row") + " these are the strongest: rocewatch pause ports lists all" : "";
+	return format.plural(rows.length, "row") + shown + asked;
+}
+
 export const ports = {
 	title: () => "Ports by pause time",
 	every: 5000,
-	load: (ctx) => ctx.get("pause/ports", { all: ctx.here.query.all }),
+	load: (ctx) => ctx.get("pause/ports", { all: ctx.here.query.all, top: ASKED }),
 	draw: (ctx) => {
 		const rows = (ctx.data.ports || []).filter((p) => matches(p, ctx.filter)).sort(byOrigin(ctx).order);
 		const devices = ((ctx.frame && ctx.frame.devices) || []).filter((d) => matches(d, ctx.filter));
@@ -53,7 +60,7 @@ export const ports = {
 			h("div", { class: "controls" }, choice("Which ports", [["", "With pause"], ["true", "All"]], ctx.here.query.all || "", (id) => {
 				ctx.query({ all: id });
 				ctx.reload();
-			}), h("span", { class: "quiet" }, format.plural(rows.length, "row") + (rows.length > MOST ? ", the first " + MOST + " are shown" : ""))),
+			}), h("span", { class: "quiet" }, counted(rows, ctx.data))),
 			ctx.data.observable === false ? h("p", {}, mark("unknown"), " no switch reports pause.")
 				: rows.length ? h("div", { "data-rows": true }, table("Pause time per port and priority", PAUSE(ctx), rows.slice(0, MOST), (p) => [p.device, p.port, p.priority].join(" ")))
 					: quiet(ctx.filter ? "None matches the filter." : "No port is paused and none pauses."),

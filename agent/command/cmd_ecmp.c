@@ -30,6 +30,7 @@ static const struct command_option pause_options[] = {
 	{"device", 0, "GLOB", "only of these devices"},
 	{"port", 0, "GLOB", "only these"},
 	{"all", 0, NULL, "also those without pause"},
+	{"top", 0, "N", "only so many: origins and those paused longest first"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -58,10 +59,11 @@ static const struct subcommand pause_subs[] = {
 		.help = "Pause time that the switch measures is shown as it is. Where only PFC "
 			"frames are counted, the time is a bound: from 0 to the longest these "
 			"frames can last.",
-		.options = "priority incident device port all",
+		.options = "priority incident device port all top",
 		.takes = TAKES_DB | TAKES_RANGE,
 		.formats = WRITES_ALL,
-		.examples = {{"pause ports --device 'leaf*'", "lists paused ports of the leaves"},
+		.examples = {{"pause ports --device 'leaf*' --top 10",
+				     "lists the ten ports of the leaves that are paused longest"},
 			{"pause ports --priority 3 --all --format csv",
 				"writes all ports of priority 3 as csv"}},
 		.run = cmd_pause_ports},

@@ -16,6 +16,7 @@
 #include "agent/incident/incident_record.h"
 #include "analyzers/measure/input.h"
 #include "analyzers/measure/pause/pause_graph.h"
+#include "analyzers/measure/pause/pause_net.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -719,14 +720,16 @@ struct pause_seen {
 	bool origin;
 };
 
-static bool is_origin(const struct pause_graph *graph, const struct port_prio *prio)
+/* The priorities of each port at which a clear root stands, as bits. */
+static uint8_t *origins_of(const struct pause_graph *graph, struct arena *a)
 {
-	for (size_t i = 0; i < graph->n_roots; i++) {
-		const struct pause_root *root = &graph->roots[i];
-		if (root->clear && root->port == prio->port && root->priority == prio->priority)
-			return true;
-	}
-	return false;
+	const struct observed *o = graph->observed;
+	uint8_t *origins = arena_array(a, uint8_t, o->n_ports + 1);
+	for (size_t i = 0; i < graph->n_roots; i++)
+		if (graph->roots[i].clear)
+			origins[port_index(o, graph->roots[i].port)] |=
+				(uint8_t)(1 << graph->roots[i].priority);
+	return origins;
 }
 
 /* Where pause begins stands above what only waits. */
@@ -764,6 +767,7 @@ static void make_ports(const struct pause_graph *graph, const struct pause_ask *
 {
 	const struct observed *o = graph->observed;
 	struct pause_seen *v = arena_array(a, struct pause_seen, o->n_prios + 1);
+	const uint8_t *origins = origins_of(graph, a);
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_prios; i++) {
 		const struct port_prio *l = o->prios[i];
@@ -771,11 +775,15 @@ static void make_ports(const struct pause_graph *graph, const struct pause_ask *
 			!pause_document_is_asked(asked, l->port->port))
 			continue;
 		ret->observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
+		const bool origin = origins[port_index(o, l->port)] >> l->priority & 1;
 		if (asked->all || pause_document_strongest(l) > 0)
-			v[n++] = (struct pause_seen){l, is_origin(graph, l)};
+			v[n++] = (struct pause_seen){l, origin};
 	}
+	ret->total = n;
 	if (n)
 		qsort(v, n, sizeof(*v), by_strength);
+	if (asked->top && n > asked->top)
+		n = asked->top;
 	ret->ports = arena_array(a, struct pause_pair, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		ret->ports[ret->n_ports] = pair_of(v[i].prio, a);

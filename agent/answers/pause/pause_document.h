@@ -84,6 +84,7 @@ struct pause_ports_answer {
 	bool observable;
 	struct pause_pair *ports;
 	size_t n_ports;
+	uint64_t total; /* more than .n_ports when so many were not asked for */
 	wall_t from, to;
 };
 extern const struct shape pause_tree_shape, pause_tree_answer_shape, pause_ports_answer_shape;
@@ -93,6 +94,7 @@ struct pause_ask {
 	const char *incident; /* its id: its window and priority are taken; NULL */
 	const char *device, *port; /* globs, NULL = all; for the ports */
 	bool all; /* ports: those without pause too */
+	size_t top; /* ports: so many, origins and those paused longest first; 0: all */
 };
 
 /*

@@ -194,6 +194,7 @@ static SHAPE_OF(pause_pair, "PausePort", "Pause of one priority of a port.");
 static const struct field pause_ports_answer_fields[] = {
 	FLAG(observable, "Is pause known at all?"),
 	ROWS(ports, pause_pair, "Ports and priorities."),
+	COUNT(total, "How many there are; more than `ports` with `top`."),
 	TIME(from, "Begin of the time.", .known = true),
 	TIME(to, "End of the time.", .known = true),
 };

@@ -20,6 +20,11 @@ static int served_pause_ask(const struct served_ask *ask, struct pause_ask *ret,
 		.device = served_get(ask, "device"),
 		.port = served_get(ask, "port"),
 		.all = served_flag(ask, "all")};
+	const char *top = served_get(ask, "top");
+	if (top && (unit_int(top, &number, e) < 0 || number < 1))
+		return err_set(e, -EINVAL, "top '%.64s' is not a number from 1 on", top);
+	if (top)
+		ret->top = (size_t)number;
 	if (!priority)
 		return 0;
 	const int rc = unit_int(priority, &number, e);
@@ -61,6 +66,7 @@ static const struct served_param ports_params[] = {
 	{"device", "only these devices, a glob", false},
 	{"port", "only these ports, a glob", false},
 	{"all", "flag: also ports without pause", false},
+	{"top", "only so many: origins and those paused longest first", false},
 	{0},
 };
 
