@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #include "agent/capture/pcap_report.h"
-#include "agent/document/format.h"
+#include "agent/document/writer.h"
 
 struct page;
 struct pcap_printer {

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "agent/check/check_range.h"
+#include "agent/check/check_line.h"
 #include "db/model/golden.h"
 #include "agent/document/example.h"
 

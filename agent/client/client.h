@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "agent/document/format.h"
+#include "agent/document/writer.h"
 #include "base/err.h"
 #include "db/store/store_state.h"
 

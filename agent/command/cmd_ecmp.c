@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "agent/answers/served/ecmp_document.h"
+#include "agent/answers/served/served_ecmp.h"
 #include "config/config.h"
 #include "agent/answers/pause/pause_views.h"
 #include "base/arena.h"

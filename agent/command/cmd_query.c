@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/answers/query/query.h"
-#include "agent/answers/query/query_sql.h"
 #include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)

@@ -1,7 +1,7 @@
 /* topology - the graph: found by asking the switches (LLDP), shown, and audited. */
 #include "agent/command/command.h"
 #include "agent/command/survey.h"
-#include "agent/document/file_write.h"
+#include "agent/document/paper.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
 

@@ -1,6 +1,4 @@
 /* cmd_web - "rocewatch web": page, JSON API, event stream and metrics over HTTP. */
-#include "agent/command/command.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,9 +7,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/command/command.h"
+#include "agent/exporter/metrics.h"
 #include "agent/jail/privilege.h"
 #include "agent/jail/sandbox.h"
+#include "agent/mcp/mcp.h"
 #include "agent/web/http.h"
+#include "agent/web/web_documents.h"
 #include "agent/web/web_server.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -28,7 +30,7 @@
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
 #define CHILD_MEMORY ((rlim_t)4 << 30) /* a document that grows without end takes nobody along */
 
-static const struct command_option options[] = {
+static const struct command_option web_options[] = {
 	{"listen", 0, "ADDR:PORT",
 		"serve here in place of http.listen; port 0 is any free one (default: "
 		"127.0.0.1:9421)"},
@@ -182,7 +184,7 @@ static int cmd_web_serve(
 	const char *listen = command_opt(&command_web, args, "listen");
 	struct arena *a = arena_new();
 	struct err e = {0};
-	struct web_options web_options = {.globals = args->g,
+	struct web_options options = {.globals = args->g,
 		.db_path = client->db_path,
 		.config = web->config,
 		.port_file = command_opt(&command_web, args, "port-file"),
@@ -191,20 +193,20 @@ static int cmd_web_serve(
 		.close_up = cmd_web_close_up,
 		.outdated = cmd_web_outdated,
 		.arg = web};
-	cmd_web_http(web, &web_options.http);
+	cmd_web_http(web, &options.http);
 	int rc = 0;
 	if (listen)
-		rc = cmd_web_listen(listen, a, &web_options.http, &e);
+		rc = cmd_web_listen(listen, a, &options.http, &e);
 	const char *unsafe = NULL;
 	if (rc == 0)
-		unsafe = config_http_unsafe(&web_options.http);
+		unsafe = config_http_unsafe(&options.http);
 	if (unsafe)
 		rc = err_set(&e, -EINVAL, "http: %s", unsafe);
 	web->db_path = client->db_path;
 	if (rc == 0)
-		rc = cmd_web_close_files(web, web_options.port_file, &e);
+		rc = cmd_web_close_files(web, options.port_file, &e);
 	if (rc == 0)
-		rc = web_server_run(&web_options, &e);
+		rc = web_server_run(&options, &e);
 	arena_free(a);
 	if (rc < 0)
 		return cmd_web_failed(rc, &e);
@@ -246,7 +248,7 @@ const struct command command_web = {
 		"An address outside this machine needs http.tls and http.tokens_file; 'insecure: "
 		"true' in the section http does without.\n"
 		"Exit: 0 stopped as asked, 1 could not start, 2 bad usage or configuration.",
-	.options = options,
+	.options = web_options,
 	.takes = TAKES_DB,
 	.examples = {{"web --listen 127.0.0.1:9421", "serves the configured database here",
 			     .not_run = "runs until it is stopped"},
@@ -255,4 +257,184 @@ const struct command command_web = {
 			.not_run = "runs until it is stopped"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_web_run,
+};
+
+/* cmd_mcp - "rocewatch mcp": the documents as tools of the Model Context Protocol, over standard
+ * input and output. */
+
+/* What has been read of standard input and not been answered. */
+struct mcp_input {
+	char *buf;
+	size_t n, cap;
+	bool skipping; /* the rest of a line that is too long */
+};
+
+enum { READ_STEP = 65536 };
+
+static int mcp_put(char *reply)
+{
+	rw_cleanup(freep) char *text = reply;
+	if (!text)
+		return 0;
+	fputs(text, stdout);
+	fputc('\n', stdout);
+	if (fflush(stdout) != 0)
+		return -EIO;
+	return 0;
+}
+
+/* Answers the whole lines that are there. */
+static int mcp_lines(struct mcp *mcp, struct mcp_input *in)
+{
+	size_t at = 0;
+	int rc = 0;
+	while (rc == 0) {
+		const char *newline = memchr(in->buf + at, '\n', in->n - at);
+		if (!newline)
+			break;
+		const size_t n = (size_t)(newline - in->buf) - at;
+		if (!in->skipping)
+			rc = mcp_put(mcp_answer(mcp, in->buf + at, n));
+		in->skipping = false;
+		at += n + 1;
+	}
+	in->n -= at;
+	memmove(in->buf, in->buf + at, in->n);
+	return rc;
+}
+
+/* A line without end is answered once, and the rest of it is not kept. */
+static int mcp_bound(struct mcp_input *in)
+{
+	if (in->n <= MCP_LINE_MAX)
+		return 0;
+	const bool told = in->skipping;
+	in->n = 0;
+	in->skipping = true;
+	if (told)
+		return 0;
+	return mcp_put(mcp_answer_too_long());
+}
+
+static int mcp_serve(struct mcp *mcp)
+{
+	struct mcp_input in = {.cap = MCP_LINE_MAX + READ_STEP};
+	int rc = 0;
+	in.buf = rw_calloc(in.cap, 1);
+	while (rc == 0) {
+		const ssize_t n = read(STDIN_FILENO, in.buf + in.n, READ_STEP);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		in.n += (size_t)n;
+		rc = mcp_lines(mcp, &in);
+		if (rc == 0)
+			rc = mcp_bound(&in);
+	}
+	/* a last message without a newline */
+	if (rc == 0 && in.n > 0 && !in.skipping)
+		rc = mcp_put(mcp_answer(mcp, in.buf, in.n));
+	free(in.buf);
+	return rc;
+}
+
+/* A wrong -c is reported at once; the database may appear later. */
+static int mcp_look(const struct globals *globals)
+{
+	struct client client;
+	struct err e = {0};
+	const int rc = command_open(&client, globals, NS_PER_S, &e);
+	if (rc == 0) {
+		client_done(&client);
+		return 0;
+	}
+	err_print(stderr, &e);
+	return rc;
+}
+
+static int cmd_mcp_run(struct command_args *args)
+{
+	struct mcp mcp = {.base = args->g, .make = web_make};
+	if (mcp_look(args->g) == -EINVAL)
+		return EXIT_USAGE;
+	signal(SIGPIPE, SIG_IGN);
+	if (mcp_serve(&mcp) < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
+}
+
+const struct command command_mcp = {
+	.name = "mcp",
+	.summary = "documents for AI assistants (Model Context Protocol, stdio)",
+	.help = "A client starts this program and writes one JSON-RPC message a line to its "
+		"standard input. Each document of the JSON API is a tool; none of them changes "
+		"anything. It also serves a copied database: rocewatch mcp --db COPY.db. "
+		"docs/mcp.md says how to register it.",
+	.takes = TAKES_DB,
+	.examples = {{"mcp </dev/null", "starts, finds no message and ends"},
+		{"mcp --db copy.db </dev/null", "does the same on a copied database"}},
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_mcp_run,
+};
+
+/* cmd_metrics - "rocewatch metrics": the page that /metrics serves, for a file that another
+ * exporter reads (node_exporter's textfile collector), and for looking at it. */
+
+#define SPAN_NS (15 * 60 * NS_PER_S)
+enum { TOP_MAX = 10000 };
+
+extern const struct command command_metrics;
+
+static const struct command_option metrics_options[] = {
+	{"openmetrics", 0, NULL, "OpenMetrics 1.0 in place of the Prometheus text format 0.0.4"},
+	{"top", 0, "N", "subjects per family (default 20)"},
+	{"all-ports", 0, NULL, "counters of every port, not only of ports that stand out"},
+	{NULL, 0, NULL, NULL},
+};
+
+static int cmd_metrics_run(struct command_args *args)
+{
+	const struct command *c = &command_metrics;
+	const char *top = command_opt(c, args, "top");
+	struct metrics_options o = {.openmetrics = command_opt(c, args, "openmetrics") != NULL,
+		.all_ports = command_opt(c, args, "all-ports") != NULL};
+	struct err e = {0};
+	struct client client;
+	int64_t number;
+	if (top) {
+		const int rc = unit_int(top, &number, &e);
+		if (rc < 0 || number < 1 || number > TOP_MAX)
+			return usage_error(
+				c, "--top: '%.64s' is not a number from 1 to %d", top, TOP_MAX);
+		o.top = (size_t)number;
+	}
+	int r = command_open(&client, args->g, SPAN_NS, &e);
+	if (r == 0) {
+		r = metrics_print(stdout, &client, &o, &e);
+		client_done(&client);
+	}
+	if (r == 0)
+		return EXIT_OK;
+	if (e.text[0])
+		err_print(stderr, &e);
+	if (r == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
+
+const struct command command_metrics = {
+	.name = "metrics",
+	.summary = "the page of /metrics as text, for Prometheus and others",
+	.help = "Prints the metrics that the web server serves at /metrics. To have node_exporter "
+		"serve them, write them to a file of its textfile directory once a minute: "
+		"rocewatch metrics > F.tmp && mv F.tmp F.prom. docs/metrics-exported.md lists all "
+		"families.",
+	.options = metrics_options,
+	.takes = TAKES_DB,
+	.examples = {{"metrics > rocewatch.prom", "writes the page for node_exporter"},
+		{"metrics --openmetrics --top 5 --all-ports",
+			"prints OpenMetrics with five subjects a family and all ports"}},
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_metrics_run,
 };

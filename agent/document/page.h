@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "agent/document/column.h"
-#include "agent/document/format.h"
+#include "agent/document/writer.h"
 
 struct page;
 struct page_block;

@@ -3,6 +3,7 @@
 #include "agent/document/writer.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,4 +299,25 @@ int report_print(FILE *out, const json_t *doc, const struct view *view, enum rep
 	bool header, bool color)
 {
 	return answer_print(out, doc, NULL, view, format, header, color);
+}
+
+/* format - the table of format names. */
+
+static const char *const format_names[] = {
+	[FORMAT_TABLE] = "table",
+	[FORMAT_CSV] = "csv",
+	[FORMAT_JSON] = "json",
+	[FORMAT_JSONL] = "jsonl",
+	[FORMAT_HTML] = "html",
+	[FORMAT_MD] = "md",
+};
+
+int report_format_parse(const char *text, enum report_format *ret)
+{
+	for (size_t i = 0; i < rw_countof(format_names); i++)
+		if (str_eq(text, format_names[i])) {
+			*ret = (enum report_format)i;
+			return 0;
+		}
+	return -EINVAL;
 }

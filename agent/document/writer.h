@@ -10,10 +10,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include "agent/document/column.h"
-#include "agent/document/format.h"
 
 struct page;
 struct shape_table;
+
+/*
+ * format - the formats in which a document can be printed, by the names of --format.
+ */
+
+enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL, FORMAT_HTML, FORMAT_MD };
+
+/* report_format_parse - 0, or -EINVAL when @text is not such a name. */
+int report_format_parse(const char *text, enum report_format *ret);
+
+/* ---- writer -------------------------------------------------------------- */
+
 struct view {
 	const char *title;
 	/* key of the array in the document; NULL = the document is the one row */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/document/file_write.h"
+#include "agent/document/paper.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -15,7 +15,7 @@
 #include "agent/answers/links/answer.h"
 #include "agent/reports/report.h"
 #include "agent/answers/common/report_frame.h"
-#include "agent/answers/incident/report_incidents.h"
+#include "agent/answers/incident/incident_list.h"
 #include "agent/reports/report_shift.h"
 #include "agent/answers/topology/topology_document.h"
 #include "config/config.h"

@@ -12,7 +12,7 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"
 #include "agent/answers/common/report_frame.h"
-#include "agent/answers/incident/report_incidents.h"
+#include "agent/answers/incident/incident_list.h"
 #include "agent/answers/common/served.h"
 
 /* Lines of missing data that are taken over from one report. */

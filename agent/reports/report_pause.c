@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "agent/answers/common/report_frame.h"
-#include "agent/answers/incident/report_incidents.h"
+#include "agent/answers/incident/incident_list.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/pause/pause_document.h"
 #include "agent/client/client.h"

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/answers/common/range_read.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/map.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -16,8 +20,275 @@
 #include "agent/answers/alerts/alert_views.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/common/report_frame.h"
-#include "agent/answers/incident/report_incidents.h"
+#include "agent/answers/incident/incident_list.h"
 #include "config/config.h"
+#include "db/model/golden.h"
+#include "db/model/metric.h"
+#include "db/series/history.h"
+
+/* report_traffic - the parts of a shift's report that are read from samples: how much of the
+ * telemetry arrived, and which frames were dropped. */
+
+enum { DROPS_SHOWN = 20 };
+
+/* ---- telemetry ------------------------------------------------------------------------------ */
+
+/* Of one device: in each step the series that was seen most of it. */
+struct traffic_device {
+	const char *name;
+	bool polled; /* something is expected of it */
+	int64_t seen_ns, step_seen_ns, longest_ns;
+	size_t step; /* of .step_seen_ns */
+	bool any;
+};
+
+struct traffic_walk {
+	const struct range_plan *plan;
+	const struct entities *entities;
+	struct traffic_device *v;
+	size_t n, cap;
+	struct smap *index;
+};
+
+static struct traffic_device *traffic_device_of(struct traffic_walk *walk, const char *name)
+{
+	uint64_t at;
+	if (smap_get(walk->index, name, strlen(name), &at))
+		return &walk->v[at];
+	smap_put(walk->index, name, strlen(name), walk->n);
+	rw_grow(walk->v, walk->n, walk->cap);
+	walk->v[walk->n] = (struct traffic_device){.name = name, .step = SIZE_MAX};
+	return &walk->v[walk->n++];
+}
+
+static void traffic_step(void *arg, size_t step, const struct rollup *rollup)
+{
+	struct traffic_walk *walk = arg;
+	const struct entity *entity = entity_get(walk->entities, rollup->entity);
+	if (!entity || *entity->device == '(') /* the agent's own */
+		return;
+	struct traffic_device *device = traffic_device_of(walk, entity->device);
+	if (device->step != step) {
+		device->seen_ns += device->step_seen_ns;
+		device->step_seen_ns = 0;
+		device->step = step;
+	}
+	device->any = true;
+	if (rollup->seen_ns > device->step_seen_ns)
+		device->step_seen_ns = rollup->seen_ns;
+	if (rollup->longest_ns > device->longest_ns)
+		device->longest_ns = rollup->longest_ns;
+}
+
+static double traffic_coverage(const struct traffic_walk *walk, const struct traffic_device *device)
+{
+	const struct range_plan *plan = walk->plan;
+	if (plan->n_steps == 0 || !device->any)
+		return NAN;
+	return fmin(1,
+		(double)(device->seen_ns + device->step_seen_ns) /
+			(double)(plan->last_ns - plan->first_ns));
+}
+
+/* Those of which nothing came first, then the least covered. */
+static json_t *traffic_rows(const struct traffic_walk *walk)
+{
+	json_t *rows = json_array();
+	for (size_t i = 0; i < walk->n; i++) {
+		const struct traffic_device *device = &walk->v[i];
+		const double coverage = traffic_coverage(walk, device);
+		size_t at = json_array_size(rows);
+		double gap_s = NAN;
+		if (device->any)
+			gap_s = (double)device->longest_ns / (double)NS_PER_S;
+		while (at > 0) {
+			const double above =
+				doc_number(json_array_get(rows, at - 1), "coverage_ratio");
+			if (isnan(above) || (!isnan(coverage) && above <= coverage))
+				break;
+			at--;
+		}
+		json_array_insert_new(rows, at,
+			json_pack("{s:s, s:o, s:o}", "device", device->name, "coverage_ratio",
+				json_number_or_null(coverage), "longest_gap_s",
+				json_number_or_null(gap_s)));
+	}
+	return rows;
+}
+
+static void traffic_judge(const struct traffic_walk *walk, json_t *doc, double *ret_mean)
+{
+	double sum = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < walk->n; i++) {
+		const struct traffic_device *device = &walk->v[i];
+		const double coverage = traffic_coverage(walk, device);
+		n++;
+		if (!isnan(coverage)) {
+			sum += coverage;
+			continue;
+		}
+		report_missing(doc, "%s: nothing of it is stored in this time", device->name);
+		report_problem(doc, REPORT_UNKNOWN, "no_data", device->name,
+			"%s: nothing of it is stored in this time", device->name);
+	}
+	*ret_mean = NAN;
+	if (n > 0 && walk->plan->n_steps > 0)
+		*ret_mean = sum / (double)n;
+}
+
+int report_put_telemetry(struct client *client, json_t *doc, struct err *e)
+{
+	static const uint16_t metrics[] = {
+		M_PORT_OUT_OCTETS, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_PFC_RX_PAUSE_NS};
+	struct range_plan plan;
+	struct range_read read = {0};
+	int rc = range_plan_make(client, &plan, e);
+	if (rc < 0)
+		return rc;
+	struct traffic_walk walk = {
+		.plan = &plan, .entities = history_entities(client->history), .index = smap_new()};
+	for (size_t i = 0; i < client->config->n_devices; i++)
+		if (config_device_polled(&client->config->devices[i]))
+			traffic_device_of(&walk, client->config->devices[i].name);
+	rc = range_read(client, &plan, metrics, rw_countof(metrics), &read, traffic_step, &walk, e);
+	if (rc == 0) {
+		double mean;
+		json_t *rows = traffic_rows(&walk);
+		traffic_judge(&walk, doc, &mean);
+		json_object_set_new(doc, "telemetry",
+			json_pack("{s:o, s:s, s:o}", "coverage_ratio", json_number_or_null(mean),
+				"source", range_source(&read), "devices", rows));
+		report_figure(doc, "telemetry_ratio", "availability of telemetry", mean, "ratio");
+		range_missing(client, &plan, &read, doc);
+	}
+	range_read_done(&read);
+	smap_free(walk.index);
+	free(walk.v);
+	return rc;
+}
+
+/* ---- drops --------------------------------------------------------------------------------- */
+
+struct traffic_drop {
+	const struct entity *entity;
+	double frames;
+};
+
+static int traffic_drop_order(const void *left, const void *right)
+{
+	const struct traffic_drop *a = left, *b = right;
+	if (a->frames != b->frames)
+		return a->frames < b->frames ? 1 : -1;
+	return (a->entity->id > b->entity->id) - (a->entity->id < b->entity->id);
+}
+
+static void traffic_drop_put(json_t *rows, const struct traffic_drop *drop)
+{
+	const struct entity *entity = drop->entity;
+	if (json_array_size(rows) < DROPS_SHOWN)
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:i, s:f}", "device", entity->device, "port",
+				entity->port, "priority", entity->priority, "frames",
+				drop->frames));
+}
+
+/* One problem for each device; @drops most first. */
+static void traffic_drop_problems(json_t *doc, const struct traffic_drop *drops, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct entity *worst = drops[i].entity;
+		double frames = 0;
+		size_t queues = 0;
+		bool first = true;
+		for (size_t k = 0; k < n; k++) {
+			if (!str_eq(drops[k].entity->device, worst->device))
+				continue;
+			first &= k >= i;
+			frames += drops[k].frames;
+			queues++;
+		}
+		if (first)
+			report_problem(doc, REPORT_CRITICAL, cause_name(CAUSE_LOSSLESS_LOSS),
+				worst->device,
+				"%s dropped %s frames of lossless priorities in %zu queue%s, most "
+				"at %s p%d",
+				worst->device, number_count_of(frames).s, queues,
+				queues == 1 ? "" : "s", worst->port, worst->priority);
+	}
+}
+
+/* A queue and its priority group count different drops: both are added. */
+static size_t traffic_drop_of(struct traffic_drop *drops, size_t n, const struct entity *entity)
+{
+	for (size_t i = 0; i < n; i++)
+		if (drops[i].entity == entity)
+			return i;
+	return n;
+}
+
+static void traffic_drops_fill(struct client *client, const struct range_read *read, json_t *doc)
+{
+	const struct entities *entities = history_entities(client->history);
+	const unsigned lossless_mask = client->config->fabric->lossless_mask;
+	double lossless = NAN, other = NAN, discards = NAN;
+	size_t n = 0;
+	rw_cleanup(freep) struct traffic_drop *drops = rw_calloc(read->n + 1, sizeof(*drops));
+	json_t *rows = json_array();
+	for (size_t i = 0; i < read->n; i++) {
+		const struct range_series *series = &read->v[i];
+		const struct entity *entity = entity_get(entities, series->entity);
+		const struct amount amount = range_amount(&series->whole);
+		if (!entity || !amount.known)
+			continue;
+		if (entity->priority < 0) {
+			discards = range_add(discards, amount.value);
+			continue;
+		}
+		if (!(lossless_mask >> entity->priority & 1)) {
+			other = range_add(other, amount.value);
+			continue;
+		}
+		lossless = range_add(lossless, amount.value);
+		if (amount.value <= 0)
+			continue;
+		const size_t at = traffic_drop_of(drops, n, entity);
+		if (at == n)
+			drops[n++] = (struct traffic_drop){.entity = entity};
+		drops[at].frames += amount.value;
+	}
+	if (n > 1)
+		qsort(drops, n, sizeof(*drops), traffic_drop_order);
+	for (size_t i = 0; i < n; i++)
+		traffic_drop_put(rows, &drops[i]);
+	traffic_drop_problems(doc, drops, n);
+	if (isnan(lossless))
+		report_missing(doc, "drops of lossless priorities are counted by no switch");
+	json_object_set_new(doc, "drops",
+		json_pack("{s:o, s:o, s:o, s:o}", "lossless", json_number_or_null(lossless),
+			"other", json_number_or_null(other), "discards",
+			json_number_or_null(discards), "rows", rows));
+	report_figure(
+		doc, "lossless_drops", "frames dropped in lossless priorities", lossless, "frames");
+}
+
+int report_put_drops(struct client *client, json_t *doc, struct err *e)
+{
+	static const uint16_t metrics[] = {
+		M_PG_DROPS, M_QUEUE_DROPS, M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS};
+	struct range_plan plan;
+	struct range_read read = {0};
+	int rc = range_plan_make(client, &plan, e);
+	if (rc < 0)
+		return rc;
+	rc = range_read(client, &plan, metrics, rw_countof(metrics), &read, NULL, NULL, e);
+	if (rc == 0)
+		traffic_drops_fill(client, &read, doc);
+	range_read_done(&read);
+	return rc;
+}
+
+/* ---- report_shift -------------------------------------------------------- */
 
 static int report_error(const struct err *e)
 {

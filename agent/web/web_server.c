@@ -23,7 +23,7 @@
 #include "agent/answers/common/served.h"
 #include "agent/client/client.h"
 #include "agent/client/peek.h"
-#include "agent/document/file_write.h"
+#include "agent/document/paper.h"
 #include "agent/web/api_request.h"
 #include "agent/web/http.h"
 #include "agent/web/runbook.h"

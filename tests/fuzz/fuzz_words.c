@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "agent/check/check_range.h"
+#include "agent/check/check_line.h"
 #include "tests/fuzz/printed.h"
 
 static bool words_same(double left, double right)

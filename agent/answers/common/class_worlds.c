@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "agent/client/client.h"
-#include "agent/answers/common/capture_facts.h"
+#include "agent/answers/common/agent_state.h"
 #include "analyzers/measure/class_world.h"
 #include "analyzers/measure/input.h"
 #include "config/config.h"

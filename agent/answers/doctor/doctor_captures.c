@@ -1,6 +1,8 @@
 /*
  * doctor_captures - the doctor's view of what comes in by itself: packet captures and SNMP traps.
  */
+#include "agent/answers/doctor/doctor_captures.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +12,168 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/document/json_value.h"
-#include "agent/answers/common/capture_facts.h"
-#include "agent/answers/doctor/capture_sight.h"
+#include "agent/answers/common/agent_state.h"
 #include "agent/answers/doctor/doctor_internal.h"
 #include "config/config.h"
 #include "db/series/history.h"
+
+/* capture_sight - one row for each reason: when it holds, and its sentence. */
+
+/* So few requests may simply not have been answered yet. */
+#define REQUESTS_MIN 1000.0
+/* From this share on a mirror of both directions is the reason, not a few duplicates. */
+#define COPIES_SHARE 0.25
+/* Frames of other kinds that say what an interface carries. */
+#define INSTEAD_MIN 20.0
+/* So much of a CPU port's traffic belongs to the switch itself. The rest is management. */
+#define CONTROL_SHARE 0.9
+#define CUT_MIN 10.0
+
+struct sight_row {
+	bool (*holds)(const struct capture_sight *sight);
+	void (*tell)(const struct capture_sight *sight, const char *name, struct reason *ret);
+	bool blind; /* it sees no RoCE at all: the first of these rows is enough */
+};
+
+static bool sees_roce(const struct capture_sight *sight)
+{
+	return sight->roce > 0;
+}
+
+/* ---- it sees nothing --------------------------------------------------------- */
+
+static bool is_not_opened(const struct capture_sight *sight)
+{
+	return sight->encapsulated > 0 && sight->encapsulated >= sight->roce;
+}
+
+static void tell_not_opened(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_NOT_OPENED, name, sight->encapsulated, sight->encapsulated_as);
+}
+
+static bool is_silent(const struct capture_sight *sight)
+{
+	return sight->interface_frames == 0;
+}
+
+static void tell_silent(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_NO_FRAMES, name);
+}
+
+static bool is_cpu_port(const struct capture_sight *sight)
+{
+	return sight->instead >= INSTEAD_MIN &&
+		sight->instead_control >= CONTROL_SHARE * sight->instead;
+}
+
+static void tell_cpu_port(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_CPU_PORT, name, sight->instead, sight->instead_as);
+}
+
+static bool is_something_else(const struct capture_sight *sight)
+{
+	return sight->instead > 0;
+}
+
+static void tell_something_else(
+	const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_OTHER_FRAMES, name, sight->instead, sight->instead_as);
+}
+
+static bool is_blind(const struct capture_sight *sight)
+{
+	return true;
+}
+
+static void tell_blind(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_NO_ROCE, name);
+}
+
+/* ---- it does not see all ------------------------------------------------------- */
+
+static bool is_dropping(const struct capture_sight *sight)
+{
+	return sight->kernel_drops > 0;
+}
+
+static void tell_dropping(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_KERNEL_DROPS, name, sight->kernel_drops,
+		sight->frames + sight->kernel_drops);
+}
+
+static bool is_one_way(const struct capture_sight *sight)
+{
+	if (sight->one_direction) /* as it was asked for */
+		return false;
+	return (sight->requests >= REQUESTS_MIN && sight->answers == 0) ||
+		(sight->answers >= REQUESTS_MIN && sight->requests == 0);
+}
+
+static void tell_one_way(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_ONE_WAY, name, sight->requests, sight->answers);
+}
+
+static bool is_cut(const struct capture_sight *sight)
+{
+	return sight->aeth_cut >= CUT_MIN;
+}
+
+static void tell_cut(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_AETH_CUT, name, sight->aeth_cut);
+}
+
+static bool is_doubled(const struct capture_sight *sight)
+{
+	return sight->copies > 0 && sight->copies >= COPIES_SHARE * sight->roce;
+}
+
+static void tell_doubled(const struct capture_sight *sight, const char *name, struct reason *ret)
+{
+	reason_set(ret, PCAP_COPIES, name, sight->copies, sight->roce);
+}
+
+static bool is_partly_opened(const struct capture_sight *sight)
+{
+	return sight->encapsulated > 0 && !is_not_opened(sight);
+}
+
+static const struct sight_row sight_rows[] = {
+	{is_not_opened, tell_not_opened, true},
+	{is_silent, tell_silent, true},
+	{is_cpu_port, tell_cpu_port, true},
+	{is_something_else, tell_something_else, true},
+	{is_blind, tell_blind, true},
+	{is_dropping, tell_dropping, false},
+	{is_partly_opened, tell_not_opened, false},
+	{is_one_way, tell_one_way, false},
+	{is_cut, tell_cut, false},
+	{is_doubled, tell_doubled, false},
+};
+
+size_t capture_sight_reasons(
+	const struct capture_sight *sight, const char *name, struct reason ret[CAPTURE_SIGHT_MAX])
+{
+	bool told = sees_roce(sight);
+	size_t n = 0;
+	for (size_t i = 0; i < rw_countof(sight_rows) && n < CAPTURE_SIGHT_MAX; i++) {
+		const struct sight_row *row = &sight_rows[i];
+		if ((row->blind && told) || !row->holds(sight))
+			continue;
+		row->tell(sight, name, &ret[n++]);
+		told |= row->blind;
+	}
+	return n;
+}
+
+/* ---- doctor_captures ----------------------------------------------------- */
 
 #define EXPECT_NS (5 * 60 * NS_PER_S) /* what a capture should have seen is asked for this long */
 #define IMPOSSIBLE_SHARE 1.5 /* captured bytes, of what the port's counters say */
@@ -339,5 +498,78 @@ void doctor_traps(struct doctor *doctor)
 		if (n > 0)
 			doctor_todo(doctor, false, "traps", trap_drops[i].remedy, "%.0f %s", n,
 				trap_drops[i].what);
+	}
+}
+
+/* doctor_sflow - the doctor's view of a capture that receives sFlow. */
+
+static const struct {
+	const char *key, *what, *remedy;
+} sflow_troubles[] = {
+	{"strangers", "sFlow datagrams came from addresses that are not allowed and were not read",
+		"add the senders to capture.allow, or their address as sflow.agent of the device"},
+	{"kernel_drops", "sFlow datagrams were dropped because nobody read them in time",
+		"sample less, or raise capture.buffer"},
+	{"bad_datagrams", "datagrams were no sFlow, or damaged",
+		"look what else sends to this port, and at the version of the sender's software"},
+	{"other_versions", "datagrams were of another version of sFlow than 5",
+		"set the devices to sFlow version 5"},
+	{"lost_datagrams", "sFlow datagrams are missing by their sequence numbers",
+		"look at the way from the devices to this machine: estimates stay valid, counts of "
+		"flows are too low"},
+	{"unmapped_agents",
+		"sampled ports belong to agents that are no device of the configuration",
+		"set sflow.agent of the device to the agent address in its datagrams; their rows "
+		"stand under that address"},
+	{"unmapped_ports", "sampled ports have an ifIndex without a name",
+		"let SNMP read the device, or give sflow.ports; their rows stand under 'ifindex "
+		"N'"},
+	{"portless", "flow samples name no port: ifIndex 0 on both sides",
+		"let the sender fill in the input and output of its samples (its own ifIndex); "
+		"their rows stand under the device, without a port"},
+	{"beyond", "samples were left out because there were too many ports or too many samples",
+		"sample less: 1 in 10,000 or coarser on ports of 400G"},
+};
+
+/* "192.0.2.9 17, 192.0.2.10 3": whose datagrams were not read. */
+static void sflow_strangers(
+	const struct doctor *doctor, const struct config_capture *capture, struct str *out)
+{
+	rw_cleanup(str_done) struct str start = {0};
+	const char *key;
+	json_t *value;
+	str_addf(&start, "capture/%s/stranger_", capture->name);
+	json_object_foreach (doctor->health, key, value) {
+		if (strncmp(key, start.s, start.n) != 0)
+			continue;
+		str_addf(out, "%s%s %.0f", str_if(out->n, ", "), key + start.n,
+			json_number_value(value));
+	}
+}
+
+void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes)
+{
+	rw_cleanup(str_done) struct str strangers = {0};
+	const double datagrams = doctor_health(doctor, "capture/%s/datagrams", capture->name);
+	sflow_strangers(doctor, capture, &strangers);
+	if (datagrams == 0) {
+		str_add(notes, "no sFlow has come: this capture says nothing about the fabric; ");
+		doctor_todo(doctor, false, capture->name,
+			"set this machine as the sFlow collector of the devices, and see whether a "
+			"firewall lets the port through",
+			"no sFlow datagram has come from an allowed address");
+	} else {
+		str_addf(notes, "%.0f datagrams of %.0f agents; ", datagrams,
+			doctor_health(doctor, "capture/%s/agents", capture->name));
+	}
+	for (size_t i = 0; i < rw_countof(sflow_troubles); i++) {
+		const double n = doctor_health(
+			doctor, "capture/%s/%s", capture->name, sflow_troubles[i].key);
+		const bool named = strangers.n && str_eq(sflow_troubles[i].key, "strangers");
+		if (!(n > 0))
+			continue;
+		doctor_todo(doctor, false, capture->name, sflow_troubles[i].remedy, "%.0f %s%s%s%s",
+			n, sflow_troubles[i].what, str_if(named, " ("),
+			str_if(named, str_or(strangers.s, "")), str_if(named, ")"));
 	}
 }

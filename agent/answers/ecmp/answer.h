@@ -5,6 +5,8 @@
 #ifndef RW_ANSWERS_ECMP_H
 #define RW_ANSWERS_ECMP_H
 
+#include <jansson.h>
+#include <stdio.h>
 #include "agent/answers/spine/answer.h"
 #include "agent/document/shape.h"
 
@@ -82,5 +84,14 @@ extern const struct view ecmp_heatmap_view, ecmp_collisions_view;
 /* Both lie in @a and borrow from @spine. */
 struct ecmp_heatmap *ecmp_heatmap_make(const struct spine_answer *spine, struct arena *a);
 struct ecmp_collisions *ecmp_collisions_make(const struct spine_answer *spine, struct arena *a);
+
+/* ecmp_words - what the views of ECMP groups have in common: cells, members, flows. */
+
+struct spine_group;
+
+/* "19.8 %"; "-" for NAN. */
+char *doc_pct(char *buf, size_t size, double ratio);
+/* "Ethernet49 -> spine1", or the port alone. */
+char *ecmp_member_text(char *buf, size_t size, const struct spine_group *group, const char *port);
 
 #endif

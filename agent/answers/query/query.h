@@ -9,8 +9,9 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-
+#include <stdio.h>
 #include "agent/answers/query/query_out.h"
+#include "agent/document/writer.h"
 
 struct client;
 struct err;
@@ -41,5 +42,23 @@ int query_run(
 
 /* query_list_json - {metrics: [{metric, unit, kind, scope, description}]}. The caller owns it. */
 json_t *query_list_json(void);
+
+/*
+ * query_sql - the rows of one read-only SQL statement, of whatever shape: csv, JSON and JSON lines
+ * as they come. A table is aligned: the widths come from the first rows, which wait until there are
+ * enough of them.
+ */
+
+struct query_sql {
+	enum report_format format;
+	FILE *file;
+	bool header;
+};
+
+/* query_sql_run - 0; -EIO (no text in @e) when the output failed; or another negative errno with
+ * @e.
+ */
+int query_sql_run(
+	struct client *client, const struct query_sql *how, const char *statement, struct err *e);
 
 #endif

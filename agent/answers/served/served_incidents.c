@@ -9,7 +9,6 @@
 #include "agent/answers/incident/blame.h"
 #include "agent/answers/incident/incident_list.h"
 #include "agent/answers/incident/incident_read.h"
-#include "agent/answers/incident/incident_timeline.h"
 #include "agent/answers/common/served.h"
 
 #define INCIDENT_SPAN_NS (24 * 3600 * NS_PER_S)

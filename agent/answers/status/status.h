@@ -9,10 +9,8 @@
 #include <jansson.h>
 
 #include "agent/answers/common/agent_state.h"
-#include "agent/answers/common/capture_facts.h"
 #include "agent/answers/common/class_worlds.h"
 #include "agent/answers/common/store_facts.h"
-#include "agent/answers/status/open_incident.h"
 #include "agent/answers/status/verdict.h"
 #include "agent/client/client.h"
 #include "agent/document/shape.h"

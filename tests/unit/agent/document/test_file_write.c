@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "agent/document/file_write.h"
+#include "agent/document/paper.h"
 
 struct place {
 	char directory[64], path[96], victim[96], temporary[128];

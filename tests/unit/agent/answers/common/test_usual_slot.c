@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "agent/client/client.h"
-#include "agent/answers/common/usual_slot.h"
+#include "agent/answers/steps/steps_document.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/open.h"

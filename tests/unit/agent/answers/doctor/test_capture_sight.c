@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "agent/answers/doctor/capture_sight.h"
+#include "agent/answers/doctor/doctor_captures.h"
 
 struct sight_case {
 	const char *what;

@@ -8,7 +8,7 @@
 
 #include "agent/client/client.h"
 #include "agent/answers/query/query_out.h"
-#include "agent/answers/query/query_sql.h"
+#include "agent/answers/query/query.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "agent/document/file_write.h"
+#include "agent/document/paper.h"
 #include "agent/answers/status/status.h"
 #include "agent/answers/common/store_facts.h"
 #include "config/config.h"

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "agent/answers/common/agent_state.h"
-#include "agent/answers/status/open_incident.h"
 #include "agent/answers/status/status.h"
 #include "agent/answers/status/verdict.h"
 #include "base/arena.h"

@@ -2,8 +2,8 @@
  * capture_sight - why a capture sees less than it should, each reason with its next step
  * (reason.def). Pure: numbers in, reasons out.
  */
-#ifndef RW_REPORTS_CAPTURE_SIGHT_H
-#define RW_REPORTS_CAPTURE_SIGHT_H
+#ifndef RW_REPORTS_DOCTOR_CAPTURES_H
+#define RW_REPORTS_DOCTOR_CAPTURES_H
 
 #include <stdbool.h>
 #include <stddef.h>

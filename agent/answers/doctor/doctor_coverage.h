@@ -1,6 +1,6 @@
 /* coverage_text - which causes the devices can show, and for which they are blind, as text. */
-#ifndef RW_AGENT_COVERAGE_TEXT_H
-#define RW_AGENT_COVERAGE_TEXT_H
+#ifndef RW_AGENT_DOCTOR_COVERAGE_H
+#define RW_AGENT_DOCTOR_COVERAGE_H
 
 #include <stdio.h>
 

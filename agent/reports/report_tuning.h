@@ -2,8 +2,8 @@
  * sheet_rows - threshold changes as rows of reports, from the document "tune/list": what each was
  * at the end of the time range, what happened to it in the range, and for whom it waits.
  */
-#ifndef RW_REPORTS_SHEET_ROWS_H
-#define RW_REPORTS_SHEET_ROWS_H
+#ifndef RW_REPORTS_REPORT_TUNING_H
+#define RW_REPORTS_REPORT_TUNING_H
 
 #include <jansson.h>
 

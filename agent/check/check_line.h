@@ -2,8 +2,8 @@
  * check_range - alert ranges of a check (--warn, --crit), in the syntax of the monitoring-plugins
  * guidelines. Pure; any thread.
  */
-#ifndef RW_CHECK_CHECK_RANGE_H
-#define RW_CHECK_CHECK_RANGE_H
+#ifndef RW_CHECK_CHECK_LINE_H
+#define RW_CHECK_CHECK_LINE_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /*
  * ecmp_document - how even the ECMP groups are, in the three forms of `rocewatch ecmp`.
  */
-#ifndef RW_REPORTS_ECMP_DOCUMENT_H
-#define RW_REPORTS_ECMP_DOCUMENT_H
+#ifndef RW_REPORTS_SERVED_ECMP_H
+#define RW_REPORTS_SERVED_ECMP_H
 
 #include "agent/reports/report.h"
 
