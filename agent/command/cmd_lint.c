@@ -26,8 +26,8 @@ static const struct command_option options[] = {
 		"give it once for each switch"},
 	{"sheet", 0, "ID", "judge the fabric in force with the thresholds of this tuning sheet"},
 	{"failures", 0, "0|1|2", "links and switches that fail at once, at most (default: 2)"},
-	{"reroute", 0, "converged|local",
-		"what switches do about a failure; when not given both are judged"},
+	{"reroute", 0, "converged|local|back|tagged",
+		"what switches do about a failure; when not given converged and local are judged"},
 	{NULL, 0, NULL, NULL},
 };
 

@@ -10,8 +10,11 @@
 struct lint_engine {
 	struct arena *arena; /* of it and all below */
 	const struct lint_graph *graph;
-	uint64_t *routes; /* of the whole fabric: n_leaves x words */
+	/* of the whole fabric; NULL until they are asked for */
+	uint64_t *routes; /* n_leaves x words */
 	uint32_t *distances; /* n_leaves x n_switches */
+	void (*pause)(void *arg);
+	void *pause_arg;
 	/* of one question */
 	bool *dead_link, *dead_switch;
 	uint64_t *live; /* ports that lead somewhere: words */
@@ -22,6 +25,7 @@ struct lint_engine {
 	uint32_t *waiting; /* switches to be walked: a circle, each at most once */
 	size_t first_waiting, n_waiting;
 	bool *queued;
+	enum lint_reroute reroute;
 	uint64_t **depends; /* by switch: for each port in, its set of ports out */
 	uint64_t *depend_words;
 	size_t n_depend_words;
@@ -105,6 +109,23 @@ static void set_failures(struct lint_engine *engine, const struct lint_failures 
 	}
 }
 
+/* Hops and next hops with nothing failed: once. */
+static void measure_whole(struct lint_engine *engine)
+{
+	const struct lint_graph *graph = engine->graph;
+	if (engine->routes)
+		return;
+	engine->routes = arena_array(engine->arena, uint64_t, graph->n_leaves * graph->words + 1);
+	engine->distances =
+		arena_array(engine->arena, uint32_t, graph->n_leaves * graph->n_switches + 1);
+	set_failures(engine, &(struct lint_failures){.n = 0});
+	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
+		uint32_t *distance = engine->distances + leaf * graph->n_switches;
+		measure_distances(engine, graph->leaves[leaf], distance, engine->queue);
+		choose_next_hops(engine, distance, engine->routes + leaf * graph->words);
+	}
+}
+
 /* The routes of the whole fabric without what is dead; who has none left sends downwards. */
 static void reroute_locally(struct lint_engine *engine, size_t leaf)
 {
@@ -124,9 +145,11 @@ static void reroute_locally(struct lint_engine *engine, size_t leaf)
 	}
 }
 
-static void find_next_hops(struct lint_engine *engine, enum lint_reroute reroute, size_t leaf)
+static void find_next_hops(struct lint_engine *engine, size_t leaf)
 {
-	if (reroute == LINT_LOCAL) {
+	if (engine->pause)
+		engine->pause(engine->pause_arg);
+	if (engine->reroute != LINT_CONVERGED) {
 		reroute_locally(engine, leaf);
 		return;
 	}
@@ -147,17 +170,19 @@ static void send_to(struct lint_engine *engine, const struct lint_port *port)
 	engine->waiting[end % engine->graph->n_switches] = port->peer;
 }
 
-/* What came in by @in goes out by every next hop but the way back. */
+/* What came in by @in goes out by every next hop but the way back. What turns up again, and is
+ * tagged, waits for a buffer of another priority, which waits for none of this one. */
 static void walk_port(struct lint_engine *engine, uint32_t at, size_t in, uint64_t *leaves)
 {
 	const struct lint_switch *s = &engine->graph->switches[at];
 	uint64_t *depends = engine->depends[at] + in * s->words;
-	const uint64_t *next = engine->next + s->first_word;
+	const uint64_t *next = engine->next + s->first_word, *below = engine->below + s->first_word;
+	const bool retagged = engine->reroute == LINT_TAGGED && !lint_has(below, in);
 	for (size_t w = 0; w < s->words; w++) {
 		uint64_t out = next[w];
-		if (in / 64 == w)
+		if (in / 64 == w && engine->reroute != LINT_BACK)
 			out &= ~((uint64_t)1 << (in % 64));
-		depends[w] |= out;
+		depends[w] |= retagged ? out & below[w] : out;
 		leaves[w] |= out;
 	}
 }
@@ -307,15 +332,14 @@ static size_t ring_shortest(struct lint_engine *engine, uint32_t node, uint32_t 
 
 /* Whose packets make each step of the ring. Best are those that go on from the next buffer: what
  * ends there makes room by itself. */
-static void name_leaves(
-	struct lint_engine *engine, enum lint_reroute reroute, struct lint_ring *ring)
+static void name_leaves(struct lint_engine *engine, struct lint_ring *ring)
 {
 	const struct lint_graph *graph = engine->graph;
 	size_t missing = ring->n;
 	for (size_t leaf = 0; leaf < graph->n_leaves && missing > 0; leaf++) {
 		if (engine->dead_switch[graph->leaves[leaf]])
 			continue;
-		find_next_hops(engine, reroute, leaf);
+		find_next_hops(engine, leaf);
 		walk_leaf(engine, leaf);
 		for (size_t i = 0; i < ring->n; i++) {
 			struct lint_hop *hop = &ring->hops[i];
@@ -332,8 +356,7 @@ static void name_leaves(
 	}
 }
 
-static void make_ring(struct lint_engine *engine, enum lint_reroute reroute, struct lint_ring *ret,
-	struct arena *a)
+static void make_ring(struct lint_engine *engine, struct lint_ring *ret, struct arena *a)
 {
 	const struct lint_graph *graph = engine->graph;
 	uint32_t *nodes = engine->stack;
@@ -350,37 +373,42 @@ static void make_ring(struct lint_engine *engine, enum lint_reroute reroute, str
 			.out = in_of_next->peer_port,
 			.leaf = FAR};
 	}
-	name_leaves(engine, reroute, ret);
+	name_leaves(engine, ret);
 }
 
 bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
 	const struct lint_failures *failures, struct lint_ring *ret, struct arena *a)
 {
 	const struct lint_graph *graph = engine->graph;
+	if (reroute != LINT_CONVERGED)
+		measure_whole(engine);
+	engine->reroute = reroute;
 	set_failures(engine, failures);
 	memset(engine->depend_words, 0, engine->n_depend_words * sizeof(*engine->depend_words));
 	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
 		if (engine->dead_switch[graph->leaves[leaf]])
 			continue;
-		find_next_hops(engine, reroute, leaf);
+		find_next_hops(engine, leaf);
 		walk_leaf(engine, leaf);
 	}
 	if (!trim(engine))
 		return false;
 	if (ret)
-		make_ring(engine, reroute, ret, a);
+		make_ring(engine, ret, a);
 	return true;
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-const uint64_t *lint_routes(const struct lint_engine *engine, size_t leaf)
+const uint64_t *lint_routes(struct lint_engine *engine, size_t leaf)
 {
+	measure_whole(engine);
 	return engine->routes + leaf * engine->graph->words;
 }
 
-uint32_t lint_distance(const struct lint_engine *engine, size_t leaf, uint32_t at)
+uint32_t lint_distance(struct lint_engine *engine, size_t leaf, uint32_t at)
 {
+	measure_whole(engine);
 	return engine->distances[leaf * engine->graph->n_switches + at];
 }
 
@@ -391,8 +419,6 @@ struct lint_engine *lint_engine_new(const struct lint_graph *graph)
 	engine->arena = a;
 	const size_t switches = graph->n_switches + 1, words = graph->words + 1;
 	engine->graph = graph;
-	engine->routes = arena_array(a, uint64_t, graph->n_leaves * graph->words + 1);
-	engine->distances = arena_array(a, uint32_t, graph->n_leaves * graph->n_switches + 1);
 	engine->dead_link = arena_array(a, bool, graph->n_links + 1);
 	engine->dead_switch = arena_array(a, bool, switches);
 	engine->live = arena_array(a, uint64_t, words);
@@ -423,13 +449,13 @@ struct lint_engine *lint_engine_new(const struct lint_graph *graph)
 		for (size_t p = 0; p < s->n_ports; p++)
 			engine->node_switch[s->first_port + p] = (uint32_t)i;
 	}
-	set_failures(engine, &(struct lint_failures){.n = 0});
-	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
-		uint32_t *distance = engine->distances + leaf * graph->n_switches;
-		measure_distances(engine, graph->leaves[leaf], distance, engine->queue);
-		choose_next_hops(engine, distance, engine->routes + leaf * graph->words);
-	}
 	return engine;
+}
+
+void lint_engine_pause(struct lint_engine *engine, void (*pause)(void *arg), void *arg)
+{
+	engine->pause = pause;
+	engine->pause_arg = arg;
 }
 
 void lint_engine_free(struct lint_engine *engine)

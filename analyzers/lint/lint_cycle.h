@@ -20,6 +20,13 @@ enum lint_reroute {
 	/* until it has converged: a switch without a next hop sends the packet to another switch
 	 * below it, not back to where it came from */
 	LINT_LOCAL,
+	/* the same, and a switch may send a packet back where it came from */
+	LINT_BACK,
+	/* as LINT_LOCAL; a packet that came down and goes up again moves to the next lossless
+	 * priority, and out of the last one is dropped (Tagger). Within a priority nothing turns,
+	 * so there is no ring, whatever fails */
+	LINT_TAGGED,
+	LINT_REROUTES
 };
 
 enum { LINT_FAILURES_MAX = 2 };
@@ -42,6 +49,8 @@ struct lint_engine;
 /* lint_engine_new - @graph is lent. lint_engine_free - NULL is fine. */
 struct lint_engine *lint_engine_new(const struct lint_graph *graph);
 void lint_engine_free(struct lint_engine *engine);
+/* lint_engine_pause - @pause is called now and then by long work. */
+void lint_engine_pause(struct lint_engine *engine, void (*pause)(void *arg), void *arg);
 
 /* lint_cyclic - is there a ring with these failures? @ret (may be NULL) gets the shortest one found
  * around one place, in @a. */
@@ -50,8 +59,8 @@ bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
 
 /* lint_routes - the next hops of the whole fabric towards leaf number @leaf: for each switch its
  * set of ports, at .first_word. Lent until the engine goes. */
-const uint64_t *lint_routes(const struct lint_engine *engine, size_t leaf);
+const uint64_t *lint_routes(struct lint_engine *engine, size_t leaf);
 /* lint_distance - hops from @at to leaf number @leaf of the whole fabric; UINT32_MAX: none. */
-uint32_t lint_distance(const struct lint_engine *engine, size_t leaf, uint32_t at);
+uint32_t lint_distance(struct lint_engine *engine, size_t leaf, uint32_t at);
 
 #endif

@@ -19,31 +19,41 @@ size_t lint_next(const uint64_t *set, size_t n, size_t i)
 	return n;
 }
 
-/* The end of a link that stands for it: of a LAG its first member. */
-static bool stands_for_link(const struct fabric_port *port)
+struct graph_build {
+	struct lint_graph *graph;
+	struct arena *arena;
+	bool (*up)(const void *arg, const struct fabric_port *port); /* NULL: all are */
+	const void *up_arg;
+	uint32_t *number; /* of a device by its index; NO_SWITCH: left out */
+	size_t cap_links;
+	size_t *cap_ports;
+};
+
+static bool is_linked_up(const struct graph_build *build, const struct fabric_port *port)
+{
+	if (!port->peer)
+		return false;
+	return !build->up ||
+		(build->up(build->up_arg, port) && build->up(build->up_arg, port->peer));
+}
+
+/* The end of a link that stands for it: of a LAG its first member that is up. */
+static bool stands_for_link(const struct graph_build *build, const struct fabric_port *port)
 {
 	const struct fabric_port *peer = port->peer;
-	if (!peer || !port->lag)
-		return peer != NULL;
+	if (!is_linked_up(build, port) || !port->lag)
+		return is_linked_up(build, port);
 	const struct fabric_device *device = port->device;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *other = device->ports[i];
 		if (other == port)
 			return true;
-		if (str_eq(other->lag, port->lag) && other->peer &&
+		if (str_eq(other->lag, port->lag) && is_linked_up(build, other) &&
 			other->peer->device == peer->device)
 			return false;
 	}
 	return true;
 }
-
-struct graph_build {
-	struct lint_graph *graph;
-	struct arena *arena;
-	uint32_t *number; /* of a device by its index; NO_SWITCH: left out */
-	size_t cap_links;
-	size_t *cap_ports;
-};
 
 static bool has_hosts(const struct fabric_device *device)
 {
@@ -184,10 +194,18 @@ static void find_islands(struct lint_graph *graph, struct arena *a)
 
 const struct lint_graph *lint_graph_new(const struct fabric *fabric, struct arena *a)
 {
+	return lint_graph_now(fabric, a, NULL, NULL);
+}
+
+const struct lint_graph *lint_graph_now(const struct fabric *fabric, struct arena *a,
+	bool (*up)(const void *arg, const struct fabric_port *port), const void *arg)
+{
 	struct lint_graph *graph = arena_new_of(a, struct lint_graph);
 	const size_t n = fabric->n_devices;
 	struct graph_build build = {.graph = graph,
 		.arena = a,
+		.up = up,
+		.up_arg = arg,
 		.number = arena_array(a, uint32_t, n + 1),
 		.cap_ports = arena_array(a, size_t, n + 1)};
 	graph->fabric = fabric;
@@ -199,7 +217,7 @@ const struct lint_graph *lint_graph_new(const struct fabric *fabric, struct aren
 		const struct fabric_device *device = fabric->devices[i];
 		for (size_t p = 0; p < device->n_ports; p++) {
 			const struct fabric_port *port = device->ports[p];
-			if (port->peer && is_lower_end(port) && stands_for_link(port))
+			if (stands_for_link(&build, port) && is_lower_end(port))
 				add_link(&build, port);
 		}
 	}

@@ -55,6 +55,9 @@ struct lint_graph {
 
 /* lint_graph_new - every leaf is taken to have hosts, whether one is declared or not. */
 const struct lint_graph *lint_graph_new(const struct fabric *fabric, struct arena *a);
+/* lint_graph_now - without links of which a port is not @up. */
+const struct lint_graph *lint_graph_now(const struct fabric *fabric, struct arena *a,
+	bool (*up)(const void *arg, const struct fabric_port *port), const void *arg);
 
 /* An element that can fail: below .n_links a link, from there on a switch. */
 static inline size_t lint_elements(const struct lint_graph *graph)

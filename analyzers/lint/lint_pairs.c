@@ -199,7 +199,7 @@ static void bounces_turn(struct bounces *b, uint32_t element, uint32_t at, uint3
 	uint64_t *reaches = set_of(b, b->reaches, element);
 	rw_cleanup(freep) uint64_t *behind = rw_calloc(b->words + 1, sizeof(*behind));
 	rw_cleanup(freep) uint64_t *seen = rw_calloc(b->words + 1, sizeof(*seen));
-	bool turns = false, back = false;
+	bool turns = false, back = b->judge->verdict.reroute == LINT_BACK;
 	for (size_t p = 0; p < s->n_ports; p++) {
 		const uint32_t peer = s->ports[p].peer;
 		const bool dead = element == s->ports[p].link || element == graph->n_links + peer;
@@ -364,6 +364,12 @@ static void judge_local(struct judge *judge, unsigned failures)
 			judge_keep_single(judge, e);
 	if (failures < 2)
 		return;
+	/* who sends back may turn packets at a switch that is in no set: those are walked, or not
+	 * judged */
+	if (judge->verdict.reroute == LINT_BACK) {
+		judge->verdict.unjudged_pairs = judge->verdict.pairs;
+		return;
+	}
 	bounces_classify(&b);
 	bounces_count(&b);
 	b.together = map_new();
@@ -516,9 +522,9 @@ struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_gra
 		return judge.verdict;
 	if (judge.verdict.walked)
 		judge_all_walked(&judge, failures);
-	else if (reroute == LINT_LOCAL)
-		judge_local(&judge, failures);
-	else
+	else if (reroute == LINT_CONVERGED)
 		judge_converged(&judge, failures);
+	else if (reroute != LINT_TAGGED)
+		judge_local(&judge, failures);
 	return judge.verdict;
 }

@@ -156,7 +156,7 @@ static bool is_paused(const struct fabric *fabric, int priority)
 	return (fabric->lossless_mask >> priority & 1) && class_pause_wanted(fabric, priority);
 }
 
-static unsigned paused_priorities(const struct fabric *fabric)
+unsigned lint_paused_priorities(const struct fabric *fabric)
 {
 	unsigned n = 0;
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
@@ -510,7 +510,7 @@ void lint_settings(const struct lint_settings_in *in, struct lint_list *list)
 {
 	const struct fabric *fabric = in->graph->fabric;
 	struct unknown_counts unknown = {0};
-	if (paused_priorities(fabric) == 0)
+	if (lint_paused_priorities(fabric) == 0)
 		lint_unjudged(
 			list, "headroom and marks: no priority is declared lossless by pause");
 	for (size_t i = 0; i < fabric->n_devices; i++)

@@ -50,6 +50,8 @@ struct lint_settings_in {
 	const struct lint_change *changes; /* and they win over both */
 	size_t n_changes;
 };
+/* lint_paused_priorities - how many are lossless by PFC. */
+unsigned lint_paused_priorities(const struct fabric *fabric);
 /* lint_settings - everything above, of all devices of the fabric. */
 void lint_settings(const struct lint_settings_in *in, struct lint_list *list);
 

@@ -13,10 +13,31 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "config/class_policy.h"
 #include "config/config.h"
 
-static const char *const reroute_words[] = {"converged", "local"};
+/* Ways to meet a failure. */
+static const struct reroute_row {
+	const char *word, *how, *assumed, *remedy;
+} reroutes[LINT_REROUTES] = {
+	[LINT_CONVERGED] = {"converged", "when routing has converged", NULL,
+		"drop at the leaves what comes from above and goes up again (a valley filter, such "
+		"as an AS path rule), or turn it into a second lossless priority (Tagger)"},
+	[LINT_LOCAL] = {"local", "while switches reroute locally",
+		"rerouting locally, a switch without a next hop sends the packet to another "
+		"switch below it, not back to where it came from",
+		"let switches drop packets without a route until routing has converged, or turn "
+		"bounced packets into a second lossless priority; enable the PFC watchdog"},
+	[LINT_BACK] = {"back", "while switches reroute locally and send back",
+		"rerouting locally, a switch without a next hop sends the packet to any switch "
+		"below it, and each may send it back to where it came from",
+		"keep switches from sending a packet back where it came from, or let them drop "
+		"what has no route until routing has converged; enable the PFC watchdog"},
+	[LINT_TAGGED] = {"tagged", "while switches reroute locally and tag",
+		"rerouting locally, each switch moves a packet that came down and goes up again to "
+		"the next lossless priority, with headroom of its own, and out of the last one "
+		"drops it: no packet turns within a priority, so no buffers wait in a ring",
+		NULL},
+};
 
 enum { WITNESSES_MAX = 2 * (2 * LINT_EXAMPLES_MAX + 1) };
 
@@ -37,7 +58,7 @@ static void add_witness(
 	const struct lint_ring *ring = &example->ring;
 	struct lint_answer *answer = work->answer;
 	struct lint_witness *to = &answer->witnesses[answer->n_witnesses++];
-	to->reroute = reroute_words[reroute];
+	to->reroute = reroutes[reroute].word;
 	to->failed = arena_array(work->arena, const char *, LINT_FAILURES_MAX);
 	for (size_t i = 0; i < example->failures.n; i++)
 		to->failed[to->n_failed++] =
@@ -66,22 +87,17 @@ static const char *example_text(struct lint_work *work, const struct lint_exampl
 /* What nobody said of routing is told as an info: it depends on what the switches do. */
 static enum lint_severity ring_severity(const struct lint_work *work, enum lint_severity severity)
 {
-	if (work->ask->worlds == LINT_BOTH)
+	if (!work->ask->reroute)
 		return LINT_INFO;
 	return severity;
 }
 
 static void found_rings(struct lint_work *work, const struct lint_verdict *v)
 {
-	static const char *const remedies[] = {
-		"drop at the leaves what comes from above and goes up again (a valley filter, such "
-		"as an AS path rule), or turn it into a second lossless priority (Tagger)",
-		"let switches drop packets without a route until routing has converged, or turn "
-		"bounced packets into a second lossless priority; enable the PFC watchdog"};
 	struct lint_finding finding = {
-		.check = "deadlock", .priority = -1, .remedy = remedies[v->reroute]};
-	const bool local = v->reroute == LINT_LOCAL;
-	const char *how = local ? "while switches reroute locally" : "when routing has converged";
+		.check = "deadlock", .priority = -1, .remedy = reroutes[v->reroute].remedy};
+	const bool local = v->reroute != LINT_CONVERGED;
+	const char *how = reroutes[v->reroute].how;
 	if (v->whole_cyclic) {
 		finding.severity = LINT_CRITICAL;
 		lint_found(&work->list, &finding,
@@ -114,7 +130,7 @@ static void judge_world(
 	struct lint_answer *answer = work->answer;
 	const struct lint_verdict v = lint_judge(
 		engine, work->graph, reroute, work->ask->failures, LINT_CHOOSE, work->arena);
-	answer->rings[answer->n_rings++] = (struct lint_rings){.reroute = reroute_words[reroute],
+	answer->rings[answer->n_rings++] = (struct lint_rings){.reroute = reroutes[reroute].word,
 		.whole = v.whole_cyclic,
 		.singles = v.singles,
 		.cyclic_singles = v.cyclic_singles,
@@ -131,17 +147,36 @@ static void judge_world(
 		add_witness(work, reroute, &v.pair[i]);
 }
 
+static bool is_asked(const struct lint_ask *ask, enum lint_reroute reroute)
+{
+	if (ask->reroute)
+		return str_eq(ask->reroute, reroutes[reroute].word);
+	return reroute == LINT_CONVERGED || reroute == LINT_LOCAL;
+}
+
+static void judge_tags(struct lint_work *work)
+{
+	const unsigned lossless = lint_paused_priorities(work->graph->fabric);
+	if (is_asked(work->ask, LINT_TAGGED) && lossless < 2)
+		lint_found(&work->list,
+			&(struct lint_finding){LINT_WARNING, "tags", NULL, NULL, -1, NULL,
+				"declare a second one in lossless.priorities, with headroom on "
+				"every port, or accept that bounced packets are lost under load"},
+			"bounced packets need a second lossless priority, and %u %s declared",
+			lossless, lossless == 1 ? "is" : "are");
+}
+
 static void judge_rings(struct lint_work *work)
 {
 	struct lint_answer *answer = work->answer;
 	answer->rings = arena_array(work->arena, struct lint_rings, 2);
 	answer->witnesses = arena_array(work->arena, struct lint_witness, WITNESSES_MAX);
 	struct lint_engine *engine = lint_engine_new(work->graph);
-	if (work->ask->worlds != LINT_ONLY_LOCAL)
-		judge_world(work, engine, LINT_CONVERGED);
-	if (work->ask->worlds != LINT_ONLY_CONVERGED)
-		judge_world(work, engine, LINT_LOCAL);
+	for (int reroute = 0; reroute < LINT_REROUTES; reroute++)
+		if (is_asked(work->ask, reroute))
+			judge_world(work, engine, reroute);
 	lint_engine_free(engine);
+	judge_tags(work);
 }
 
 /* ---- the graph ----------------------------------------------------------- */
@@ -270,16 +305,14 @@ static void say_assumptions(struct lint_work *work)
 			arena_printf(a,
 				"the thresholds of sheet %s are in force, on all its switches",
 				work->ask->sheet));
-	if (work->ask->worlds == LINT_BOTH)
+	if (!work->ask->reroute)
 		say(work,
 			"it is not said what switches do until routing has converged: both ways "
 			"are "
 			"judged, and rings of local reroute are told as infos (say --reroute)");
-	if (work->ask->worlds != LINT_ONLY_CONVERGED)
-		say(work,
-			"rerouting locally, a switch without a next hop sends the packet to "
-			"another "
-			"switch below it, not back to where it came from");
+	for (int reroute = 0; reroute < LINT_REROUTES; reroute++)
+		if (is_asked(work->ask, reroute) && reroutes[reroute].assumed)
+			say(work, reroutes[reroute].assumed);
 	if (taken == 1)
 		say(work, "a leaf of which no host is declared has hosts");
 	if (taken > 1)
@@ -369,18 +402,17 @@ static const char *verdict_of(const struct lint_work *work)
 int lint_ask_read(struct lint_ask *ask, const char *failures, const char *reroute, struct err *e)
 {
 	ask->failures = LINT_FAILURES_MAX;
-	ask->worlds = LINT_BOTH;
+	ask->reroute = NULL;
 	if (failures && (strlen(failures) != 1 || *failures < '0' || *failures > '2'))
 		return err_set(e, -EINVAL, "failures: '%.32s'; expected 0, 1 or 2", failures);
 	if (failures)
 		ask->failures = (unsigned)(*failures - '0');
-	if (str_eq(reroute, reroute_words[LINT_CONVERGED]))
-		ask->worlds = LINT_ONLY_CONVERGED;
-	else if (str_eq(reroute, reroute_words[LINT_LOCAL]))
-		ask->worlds = LINT_ONLY_LOCAL;
-	else if (reroute)
-		return err_set(
-			e, -EINVAL, "reroute: '%.32s'; expected converged or local", reroute);
+	for (size_t i = 0; i < LINT_REROUTES; i++)
+		if (str_eq(reroute, reroutes[i].word))
+			ask->reroute = reroutes[i].word;
+	if (reroute && !ask->reroute)
+		return err_set(e, -EINVAL,
+			"reroute: '%.32s'; expected converged, local, back or tagged", reroute);
 	return 0;
 }
 

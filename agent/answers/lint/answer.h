@@ -18,7 +18,7 @@ struct client;
 struct err;
 
 struct lint_witness { /* a ring */
-	const char *reroute; /* "converged", "local" */
+	const char *reroute; /* "converged", "local", "back", "tagged" */
 	const char **failed; /* elements; none: the fabric as it stands */
 	size_t n_failed;
 	const char **ring; /* "leaf1:Ethernet28 -> spine7": the last leads to the first */
@@ -47,8 +47,6 @@ struct lint_answer {
 extern const struct shape lint_answer_shape;
 extern const struct view lint_view;
 
-/* Which of the two ways to reroute is judged. */
-enum lint_worlds { LINT_BOTH, LINT_ONLY_CONVERGED, LINT_ONLY_LOCAL };
 struct lint_ask {
 	const char *source; /* what is judged, in words */
 	unsigned failures; /* 0 to 2 */
@@ -56,10 +54,10 @@ struct lint_ask {
 	const char *sheet; /* whose changes these are; NULL: as it is */
 	const struct lint_change *changes;
 	size_t n_changes;
-	enum lint_worlds worlds;
+	const char *reroute; /* the way to reroute that is judged; NULL: converged and local */
 };
 
-/* lint_ask_read - fills .failures and .worlds from the words of the command or of a request; NULL:
+/* lint_ask_read - fills .failures and .reroute from the words of the command or of a request; NULL:
  * not given. 0, or -EINVAL with @e. */
 int lint_ask_read(struct lint_ask *ask, const char *failures, const char *reroute, struct err *e);
 

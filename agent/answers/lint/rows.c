@@ -21,7 +21,8 @@ static SHAPE_OF(lint_finding, "LintFinding", "A finding.");
 
 #define SHAPE struct lint_witness
 static const struct field lint_witness_fields[] = {
-	TEXT(reroute, "How routing met the failures: converged or local.", .known = true),
+	TEXT(reroute, "How routing met the failures: converged, local, back or tagged.",
+		.known = true),
 	TEXTS(failed, "Links and switches that failed; empty: the fabric as it stands."),
 	TEXTS(ring,
 		"Buffers that wait for each other, in order: each sends to the next, the last "
@@ -33,7 +34,8 @@ static SHAPE_OF(lint_witness, "LintWitness", "A ring of buffers that failures ma
 
 #define SHAPE struct lint_rings
 static const struct field lint_rings_fields[] = {
-	TEXT(reroute, "How routing meets a failure: converged or local.", .known = true),
+	TEXT(reroute, "How routing meets a failure: converged, local, back or tagged.",
+		.known = true),
 	FLAG(whole, "A ring is possible with nothing failed."),
 	COUNT(singles, "Failures of one link or switch that were judged."),
 	COUNT(cyclic_singles, "Of these, those that make a ring possible."),

@@ -79,7 +79,9 @@ static const struct served_param steps_params[] = {
 
 static const struct served_param lint_params[] = {
 	{"failures", "links and switches that fail at once, at most: 0, 1 or 2", false},
-	{"reroute", "what switches do about a failure: converged or local; both when not given",
+	{"reroute",
+		"what switches do about a failure: converged, local, back or tagged; the first two "
+		"when not given",
 		false},
 	{0},
 };

@@ -19,7 +19,7 @@
 
 /* ---- the oracle ---------------------------------------------------------- */
 
-enum { MOST_SWITCHES = 64, MOST_LINKS = 256, NOWHERE = 1000000 };
+enum { MOST_SWITCHES = 64, MOST_LINKS = 256, MOST_BUFFERS = 4 * MOST_LINKS, NOWHERE = 1000000 };
 
 struct oracle {
 	const struct fabric *fabric;
@@ -28,11 +28,11 @@ struct oracle {
 	bool dead_link[MOST_LINKS], dead[MOST_SWITCHES];
 	int whole[MOST_SWITCHES][MOST_SWITCHES]; /* hops, nothing failed: [to][from] */
 	int now[MOST_SWITCHES][MOST_SWITCHES];
-	bool local;
-	/* buffers: 2 for each link, by the end they are at */
-	bool waits[2 * MOST_LINKS][2 * MOST_LINKS];
-	bool walked[2 * MOST_LINKS];
-	int colour[2 * MOST_LINKS];
+	enum lint_reroute reroute;
+	/* buffers: for each of two priorities 2 for each link, by the end they are at */
+	bool waits[MOST_BUFFERS][MOST_BUFFERS];
+	bool walked[MOST_BUFFERS];
+	int colour[MOST_BUFFERS];
 };
 
 static void oracle_links(struct oracle *o, const struct lint_graph *graph)
@@ -80,7 +80,7 @@ static bool oracle_may(const struct oracle *o, int at, int to, int link)
 	const int next = oracle_other(o, link, at);
 	if (!oracle_lives(o, link))
 		return false;
-	if (!o->local)
+	if (o->reroute == LINT_CONVERGED)
 		return o->now[to][at] < NOWHERE && o->now[to][next] + 1 == o->now[to][at];
 	bool had = false, has = false;
 	for (int k = 0; k < o->n_links; k++) {
@@ -96,28 +96,33 @@ static bool oracle_may(const struct oracle *o, int at, int to, int link)
 	return had && o->end[link][1] == at; /* downwards */
 }
 
-static void oracle_walk(struct oracle *o, int at, int to, int came)
+/* @tag: how often the packet came down and went up again, where it is tagged for that. */
+static void oracle_walk(struct oracle *o, int at, int to, int came, int tag)
 {
-	const int in = came < 0 ? -1 : 2 * came + (o->end[came][1] == at);
+	const int in = came < 0 ? -1 : 4 * came + 2 * tag + (o->end[came][1] == at);
 	if (at == to || (in >= 0 && o->walked[in]))
 		return;
 	if (in >= 0)
 		o->walked[in] = true;
 	for (int k = 0; k < o->n_links; k++) {
-		if ((o->end[k][0] != at && o->end[k][1] != at) || k == came ||
-			!oracle_may(o, at, to, k))
+		if ((o->end[k][0] != at && o->end[k][1] != at) || !oracle_may(o, at, to, k) ||
+			(k == came && o->reroute != LINT_BACK))
 			continue;
 		const int next = oracle_other(o, k, at);
+		const bool turns = came >= 0 && o->end[came][0] == at && o->end[k][0] == at;
+		const int tagged = tag + (o->reroute == LINT_TAGGED && turns);
+		if (tagged > 1)
+			continue;
 		if (in >= 0)
-			o->waits[in][2 * k + (o->end[k][1] == next)] = true;
-		oracle_walk(o, next, to, k);
+			o->waits[in][4 * k + 2 * tagged + (o->end[k][1] == next)] = true;
+		oracle_walk(o, next, to, k, tagged);
 	}
 }
 
 static bool oracle_ring_from(struct oracle *o, int buffer)
 {
 	o->colour[buffer] = 1;
-	for (int i = 0; i < 2 * o->n_links; i++)
+	for (int i = 0; i < 4 * o->n_links; i++)
 		if (o->waits[buffer][i] &&
 			(o->colour[i] == 1 || (o->colour[i] == 0 && oracle_ring_from(o, i))))
 			return true;
@@ -132,7 +137,7 @@ static bool oracle_cyclic(struct oracle *o, const struct lint_graph *graph,
 	memset(o->dead_link, 0, sizeof(o->dead_link));
 	memset(o->waits, 0, sizeof(o->waits));
 	memset(o->colour, 0, sizeof(o->colour));
-	o->local = reroute == LINT_LOCAL;
+	o->reroute = reroute;
 	for (size_t i = 0; i < failures->n; i++) {
 		if (failures->v[i] < graph->n_links)
 			o->dead_link[failures->v[i]] = true;
@@ -146,9 +151,9 @@ static bool oracle_cyclic(struct oracle *o, const struct lint_graph *graph,
 		memset(o->walked, 0, sizeof(o->walked));
 		for (size_t s = 0; s < graph->n_leaves && !o->dead[to]; s++)
 			if (!o->dead[graph->leaves[s]])
-				oracle_walk(o, (int)graph->leaves[s], to, -1);
+				oracle_walk(o, (int)graph->leaves[s], to, -1, 0);
 	}
-	for (int i = 0; i < 2 * o->n_links; i++)
+	for (int i = 0; i < 4 * o->n_links; i++)
 		if (o->colour[i] == 0 && oracle_ring_from(o, i))
 			return true;
 	return false;
@@ -169,7 +174,8 @@ static void draw_fabric(struct drawn *d, unsigned number)
 }
 
 /* A ring is one: each buffer is behind the port that the one before sends to. */
-static void check_ring(const struct lint_graph *graph, const struct lint_ring *ring)
+static void check_ring(
+	const struct lint_graph *graph, enum lint_reroute reroute, const struct lint_ring *ring)
 {
 	assert_true(ring->n >= 2);
 	for (size_t i = 0; i < ring->n; i++) {
@@ -178,19 +184,19 @@ static void check_ring(const struct lint_graph *graph, const struct lint_ring *r
 		assert_int_equal(out->peer, next->at);
 		assert_int_equal(out->peer_port, next->in);
 		assert_int_not_equal(hop->leaf, UINT32_MAX);
-		assert_int_not_equal(hop->in, hop->out);
+		assert_true(reroute == LINT_BACK || hop->in != hop->out);
 	}
 }
 
 struct tally {
-	unsigned sets, cyclic;
+	unsigned sets, cyclic[LINT_REROUTES];
 };
 
 static void compare_sets(struct oracle *o, struct lint_engine *engine,
 	const struct lint_graph *graph, struct arena *a, struct tally *tally)
 {
 	const uint32_t n = (uint32_t)lint_elements(graph);
-	for (int reroute = LINT_CONVERGED; reroute <= LINT_LOCAL; reroute++)
+	for (int reroute = 0; reroute < LINT_REROUTES; reroute++)
 		for (uint32_t one = 0; one <= n; one++)
 			for (uint32_t two = one; two <= n; two++) {
 				struct lint_failures f = {.n = 0};
@@ -202,13 +208,13 @@ static void compare_sets(struct oracle *o, struct lint_engine *engine,
 				const bool want = oracle_cyclic(o, graph, reroute, &f);
 				const bool got = lint_cyclic(engine, reroute, &f, &ring, a);
 				if (want != got)
-					fail_msg("%s: oracle %d, engine %d with %u and %u failed",
-						reroute ? "local" : "converged", want, got, one,
-						two);
+					fail_msg("reroute %d: oracle %d, engine %d with %u and %u "
+						 "failed",
+						reroute, want, got, one, two);
 				if (got)
-					check_ring(graph, &ring);
+					check_ring(graph, reroute, &ring);
 				tally->sets++;
-				tally->cyclic += want;
+				tally->cyclic[reroute] += want;
 			}
 }
 
@@ -230,8 +236,12 @@ static void test_exact(void **state)
 	}
 	free(o);
 	/* both answers are common */
-	printf("%u sets, %u with a ring\n", tally.sets, tally.cyclic);
-	assert_true(tally.sets > 10000 && tally.cyclic > 300 && tally.cyclic < tally.sets - 1000);
+	const unsigned *cyclic = tally.cyclic, both = cyclic[LINT_CONVERGED] + cyclic[LINT_LOCAL];
+	printf("%u sets, with a ring %u, %u, %u, %u\n", tally.sets, cyclic[LINT_CONVERGED],
+		cyclic[LINT_LOCAL], cyclic[LINT_BACK], cyclic[LINT_TAGGED]);
+	assert_true(tally.sets > 20000 && both > 300 && both < tally.sets / 2 - 1000);
+	assert_true(cyclic[LINT_BACK] > cyclic[LINT_LOCAL]);
+	assert_int_equal(cyclic[LINT_TAGGED], 0);
 }
 
 /* The sets foretell every ring that walking finds; on two tiers of three spines and four
@@ -249,13 +259,17 @@ static void test_sets(void **state)
 		fabric_sort(d.fabric);
 		const struct lint_graph *graph = lint_graph_new(d.fabric, d.arena);
 		struct lint_engine *engine = lint_engine_new(graph);
-		for (int reroute = LINT_CONVERGED; reroute <= LINT_LOCAL; reroute++) {
+		for (int reroute = 0; reroute < LINT_REROUTES; reroute++) {
 			const struct lint_verdict walked =
 				lint_judge(engine, graph, reroute, 2, LINT_WALK, d.arena);
 			const struct lint_verdict sets =
 				lint_judge(engine, graph, reroute, 2, LINT_SETS, d.arena);
 			assert_int_equal(sets.whole_cyclic, walked.whole_cyclic);
 			assert_true(sets.cyclic_singles >= walked.cyclic_singles);
+			if (reroute == LINT_BACK) {
+				assert_int_equal(sets.unjudged_pairs, walked.pairs);
+				continue;
+			}
 			const uint64_t n = lint_elements(graph);
 			const uint64_t by_single =
 				sets.cyclic_singles * (2 * n - sets.cyclic_singles - 1) / 2;
