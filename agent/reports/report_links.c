@@ -22,7 +22,8 @@
 
 static const enum cause links_causes[] = {CAUSE_LINK_SLOW, CAUSE_LINK_ERRORS, CAUSE_LINK_FLAP,
 	CAUSE_OPTIC_DEGRADING, CAUSE_MISSING_RAIL, CAUSE_DEVICE_DOWN, CAUSE_PATH_ASYMMETRY,
-	CAUSE_REMOTE_CAPACITY, CAUSE_MTU_MISMATCH, CAUSE_PFC_MISMATCH, CAUSE_NONE};
+	CAUSE_REMOTE_CAPACITY, CAUSE_MTU_MISMATCH, CAUSE_PFC_MISMATCH, CAUSE_RING_POSSIBLE,
+	CAUSE_NONE};
 
 /* ---- the audit -------------------------------------------------------------------------- */
 
@@ -100,6 +101,35 @@ static void links_audit_missing(json_t *doc, const json_t *checked)
 	}
 }
 
+/* ---- rings of buffers ---------------------------------------------------------------------- */
+
+/* Does the detector look for rings in this fabric (analyzers/detect/rings.c)? */
+static bool links_rings_judged(const struct fabric *fabric)
+{
+	bool linked = false;
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		const struct fabric_device *device = fabric->devices[i];
+		for (size_t p = 0; p < device->n_ports; p++) {
+			if (device->ports[p]->outsider)
+				return false;
+			linked |= device->ports[p]->peer != NULL;
+		}
+	}
+	return linked && fabric->lossless_mask != 0;
+}
+
+/* Until the end of the range, or until the ring that is possible there was found. */
+static void links_rings(const struct client *client, const json_t *incidents,
+	const struct range_plan *plan, struct links_answer *answer)
+{
+	const int64_t since_ns = report_incidents_open_since(incidents, CAUSE_RING_POSSIBLE);
+	answer->rings_clean = TIME_UNKNOWN;
+	if (plan->n_steps == 0 || !links_rings_judged(client->config->fabric))
+		return;
+	answer->ring_open = since_ns != INT64_MAX;
+	answer->rings_clean = (wall_t){answer->ring_open ? since_ns : plan->last_ns};
+}
+
 /* ---- what changed, as events say --------------------------------------------------------- */
 
 static bool links_is_change(const char *kind)
@@ -149,6 +179,7 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	limits.own = ask->warn > 0;
 	if (limits.own)
 		limits.warn = ask->warn;
+	links_rings(client, incidents, &read->plan, answer);
 	report_incidents_about(incidents, ask->device);
 	report_incidents_problems(doc, incidents);
 	answer->incidents = incidents;

@@ -245,6 +245,21 @@ double report_incidents_usd(const json_t *incidents)
 	return sum;
 }
 
+int64_t report_incidents_open_since(const json_t *incidents, enum cause cause)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	int64_t since_ns = INT64_MAX;
+	size_t n;
+	const struct incident_told *rows = incidents_told(incidents, a, &n);
+	for (size_t i = 0; i < n; i++) {
+		const int64_t opened_ns = incident_time_ns(rows[i].opened, INT64_MAX);
+		if (str_eq(rows[i].cause, cause_name(cause)) && !str_eq(rows[i].state, "closed") &&
+			opened_ns < since_ns)
+			since_ns = opened_ns;
+	}
+	return since_ns;
+}
+
 struct incidents_counted report_incidents_count(const json_t *incidents)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();

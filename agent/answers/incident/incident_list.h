@@ -79,6 +79,10 @@ void report_incidents_over(json_t *doc, const json_t *incidents, const struct re
  * count again. NAN where none has a price; 0 without incidents. */
 double report_incidents_usd(const json_t *incidents);
 
+/* report_incidents_open_since - when the first of @cause opened that is not closed at the end of
+ * the range, ns; INT64_MAX: none is open. */
+int64_t report_incidents_open_since(const json_t *incidents, enum cause cause);
+
 /* report_incidents_count - how many began and ended in the range. */
 struct incidents_counted {
 	size_t opened, closed;

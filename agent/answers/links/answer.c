@@ -598,6 +598,8 @@ void links_answer_make(struct links_answer *ret, json_t *doc, const struct links
 		.options = config_options(config, "analyzers", "link_health")};
 	*ret = (struct links_answer){
 		.incidents = ret->incidents,
+		.rings_clean = ret->rings_clean,
+		.ring_open = ret->ring_open,
 		.source = range_source(&read->read),
 		.step_s = (double)read->plan.step_ns / (double)NS_PER_S,
 		.coverage_ratio = range_coverage(&read->plan, &read->read),
@@ -658,6 +660,18 @@ static void links_optics(struct page *page, const struct links_answer *answer)
 	free(rows);
 }
 
+static void links_rings(struct page *page, const struct links_answer *answer)
+{
+	char when[WALL_TEXT_MAX], text[96];
+	if (answer->rings_clean.ns == TIME_UNKNOWN.ns)
+		return;
+	snprintf(text, sizeof(text), "%s %s.",
+		answer->ring_open ? "A ring of buffers is possible since"
+				  : "No ring of buffers was possible as of",
+		wall_text(when, answer->rings_clean, 0));
+	page_text(page, text);
+}
+
 struct page *links_page(const json_t *doc, const void *of)
 {
 	const struct links_answer *answer = of;
@@ -672,6 +686,7 @@ struct page *links_page(const json_t *doc, const void *of)
 	page_heading(page, "Audit of the topology");
 	if (json_array_size(answer->audit) == 0)
 		page_text(page, "Nothing that could be compared differs.");
+	links_rings(page, answer);
 	page_table(page, NULL, audit_columns, rw_countof(audit_columns), answer->audit);
 	page_heading(page, "What changed");
 	if (answer->n_changes == 0)

@@ -67,6 +67,9 @@ struct links_answer {
 	struct links_known ports_known;
 	struct link_change *changes;
 	size_t n_changes;
+	/* when no ring of buffers was possible last; TIME_UNKNOWN: not judged */
+	wall_t rings_clean;
+	bool ring_open; /* one is possible at the end of the range */
 	struct chart chart;
 };
 extern const char *const links_state_words[LINK_STATES];

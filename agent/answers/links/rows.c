@@ -82,6 +82,11 @@ static const struct field links_answer_fields[] = {
 	ROWS(ports, link_port, "Ports that stand out, the worst first."),
 	PART(ports_known, links_known, "Ports of which each fact is known."),
 	ROWS(changes, link_change, "Changes of speed and MTU, and those that people noted."),
+	TIME(rings_clean,
+		"When no ring of buffers was possible last (`ring_possible`); null: not judged, "
+		"where no link between switches is known, one leads to a switch that is not "
+		"configured, or no priority is lossless."),
+	FLAG(ring_open, "A ring of buffers is possible at the end of the range."),
 	PART(chart, chart, "Errors and transitions over time."),
 	TREE(audit, "TopoFinding", "What does not match between both ends of a link.",
 		.known = true, .list = true),
