@@ -129,7 +129,8 @@ static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 		.now = NAN,
 		.loss_ratio = NAN,
 		.onset_ratio = NAN,
-		.error_ratio = NAN};
+		.error_ratio = NAN,
+		.surplus_ratio = NAN};
 	return j;
 }
 
@@ -274,6 +275,15 @@ static void cost_measure_before(struct cost_job *job, const struct job_rate *rat
 	job->onset_ratio = cost_onset_ratio(job, rate);
 }
 
+/* Octets of steps in @moved. When the onset is no longer among the blocks they hold what ports move
+ * beside the steps; how much that is was seen before. */
+static double cost_of_steps(const struct cost_job *job, const struct job_rate *rate, double moved)
+{
+	if (job->surplus_ratio > 0 && rate->from_ns > job->onset_ns)
+		return moved / job->surplus_ratio;
+	return moved;
+}
+
 /* Throughput since the onset. All blocks count, idle ones too: a job that stands still may be
  * stopped. The level leaves out outliers. */
 static void cost_measure_since(struct cost_job *job, const struct job_rate *rate)
@@ -285,8 +295,10 @@ static void cost_measure_since(struct cost_job *job, const struct job_rate *rate
 	double error = NAN; /* an unknown error proves nothing */
 	if (after.n >= BLOCKS_MIN)
 		error = ERRORS * after.se / job->base;
-	job->now = after.mean;
-	job->loss_ratio = fmin(fmax(1 - after.mean / job->base, 0), 1);
+	if (rate->surplus_ratio > 0)
+		job->surplus_ratio = rate->surplus_ratio;
+	job->now = cost_of_steps(job, rate, after.mean);
+	job->loss_ratio = fmin(fmax(1 - job->now / job->base, 0), 1);
 	job->fell = job->loss_ratio > FALL_MIN && job->loss_ratio > hypot(error, job->error_ratio);
 	if (job->fell)
 		job->loss_ratio = 1 - job->now / cost_base_beside(job, job->now);
@@ -334,7 +346,7 @@ void cost_count(struct cost_job *job, const struct job_rate *job_rate, double sh
 		if (idle && !stalled)
 			continue;
 		job->late_time_s += time_s;
-		job->late_octets += time_s * rate;
+		job->late_octets += time_s * cost_of_steps(job, job_rate, rate);
 	}
 	job->counting = true;
 }
@@ -467,6 +479,7 @@ static const struct cost_number {
 	{"onset_ratio", offsetof(struct cost_job, onset_ratio)},
 	{"error_ratio", offsetof(struct cost_job, error_ratio)},
 	{"share_ratio", offsetof(struct cost_job, share_ratio)},
+	{"surplus_ratio", offsetof(struct cost_job, surplus_ratio)},
 	{"time_s", offsetof(struct cost_job, time_s)},
 	{"octets", offsetof(struct cost_job, octets)},
 	{"late_time_s", offsetof(struct cost_job, late_time_s)},

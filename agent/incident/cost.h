@@ -45,6 +45,7 @@ struct cost_job { /* of one incident */
 	double onset_ratio; /* what throughput fell by right at the onset; NAN unknown */
 	double error_ratio; /* two standard errors of it */
 	double share_ratio; /* of that loss, this incident's */
+	double surplus_ratio; /* of what was moved since the onset; NAN none */
 	bool fell; /* throughput is lower since the onset, beyond its error */
 	bool at_onset; /* and there is a change point next to the onset */
 	/* measured at the leaves' uplinks, because no port to a host is counted */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/measure/step_ports.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -23,13 +24,10 @@
 #define REFRESH_MOVES 8 /* that show it */
 #define REFRESH_ALIKE 0.8 /* of the moves lie equally far apart */
 #define PORTS_FEW 5 /* fewer: nobody can tell who does as most do */
-#define SIDE_MIN 3 /* values on either side of a change */
-#define SPREAD_MIN 0.003 /* of the level: less scatter than this is chance, not precision */
 #define PEAK_MIN 0.3 /* autocorrelation below which there is no period */
 #define NEARLY 0.85 /* of the best peak: as good */
 #define LOW_PART 0.25 /* of the busy slices: what idle ones may hold */
 #define SLICES_PER_STEP 2 /* at least */
-#define LEVELS_MAX 32
 #define STRETCHES_MIN 4 /* as long as a step, before it is one */
 #define STRETCHES_BEGUN 0.75 /* of them in which an exchange begins */
 
@@ -42,6 +40,7 @@ struct tap { /* one port's counter */
 	const struct series *s;
 	double gate; /* octets per second that are plausible; 0 = unknown */
 	double usual; /* its level over the blocks it is heard in */
+	bool left_out; /* it moves more than the steps */
 };
 
 struct taps {
@@ -352,7 +351,7 @@ static double usual_above(
 				kept[n_kept++] = each[i * n + k];
 		const struct level level = rhythm_level(kept, n_kept);
 		taps->v[i].usual = 0;
-		if (level.n)
+		if (level.n && !taps->v[i].left_out)
 			taps->v[i].usual = level.mean;
 		sum += taps->v[i].usual;
 	}
@@ -369,21 +368,42 @@ static double usual_of(struct taps *taps, const double *each, size_t n, struct a
 	return usual_above(taps, each, n, 0, a);
 }
 
-/* One block after the other; a port that is not heard counts with its usual share. */
-static void sum_blocks(struct taps *taps, int64_t from_ns, int64_t block_ns, double *rate, size_t n,
-	struct arena *a)
+static double *tap_blocks(
+	const struct taps *taps, int64_t from_ns, int64_t block_ns, size_t n, struct arena *a)
 {
-	double *each = arena_array(a, double, taps->n *n + 1),
-	       *share = arena_array(a, double, taps->n + 1), *sums = arena_array(a, double, n + 1);
+	double *each = arena_array(a, double, taps->n *n + 1);
 	for (size_t i = 0; i < taps->n; i++)
 		for (size_t k = 0; k < n; k++)
 			each[i * n + k] = tap_rate(&taps->v[i], from_ns + (int64_t)k * block_ns,
 				from_ns + (int64_t)(k + 1) * block_ns);
+	return each;
+}
+
+/* One block after the other; a port that is not heard counts with its usual share. */
+static void sum_blocks(
+	struct taps *taps, const double *each, double *rate, size_t n, struct arena *a)
+{
+	double *share = arena_array(a, double, taps->n + 1), *sums = arena_array(a, double, n + 1);
 	const double usual = usual_of(taps, each, n, a);
 	for (size_t k = 0; k < n; k++)
 		sums[k] = block_sum(taps, each, n, k);
 	for (size_t k = 0; k < n; k++)
 		rate[k] = block_rate(taps, each, sums, n, k, usual, share);
+}
+
+/* The same of the ports that show nothing but steps; the surplus of the others, 0: none is. */
+static double sum_steps(
+	struct taps *taps, const double *each, double *rate, size_t n, struct arena *a)
+{
+	struct step_ports ports;
+	double *counted = arena_array(a, double, n + 1);
+	if (taps->n < PORTS_FEW || !step_ports(each, taps->n, rate, n, a, &ports))
+		return 0;
+	for (size_t i = 0; i < taps->n; i++)
+		taps->v[i].left_out = !ports.counts[i];
+	sum_blocks(taps, each, counted, n, a);
+	step_ports_fit(&ports, counted, rate, n);
+	return ports.surplus_ratio;
 }
 
 static double rhythm_coverage_of(const double *rate, size_t n)
@@ -418,14 +438,17 @@ size_t throughput_of(const struct fabric *fabric, const struct window *window, i
 			continue;
 		double *rate = arena_array(a, double, n_blocks);
 		const int64_t from_ns = window->to_ns - (int64_t)n_blocks * block_ns;
-		sum_blocks(&t, from_ns, block_ns, rate, n_blocks, a);
+		const double *each = tap_blocks(&t, from_ns, block_ns, n_blocks, a);
+		sum_blocks(&t, each, rate, n_blocks, a); /* paths choose what an uplink carries */
+		const double surplus = by_uplinks ? 0 : sum_steps(&t, each, rate, n_blocks, a);
 		(*ret)[n++] = (struct throughput){
 			.rate = {.job = job ? job->name : NULL,
 				.from_ns = from_ns,
 				.block_ns = block_ns,
 				.rate = rate,
 				.n = n_blocks,
-				.by_uplinks = by_uplinks},
+				.by_uplinks = by_uplinks,
+				.surplus_ratio = surplus},
 			.job = job,
 			.n_ports = t.n_ports,
 			.n_seen = t.n,
@@ -444,191 +467,13 @@ void throughput_slices(const struct fabric *fabric, const struct throughput_host
 	bool by_uplinks;
 	struct taps t = best_taps(fabric, hosts, job, window, &by_uplinks, a);
 	const int64_t from_ns = window->to_ns - (int64_t)n * slice_ns;
+	for (size_t k = 0; k < n; k++)
+		ret[k] = NAN;
 	if (t.n)
-		sum_blocks(&t, from_ns, slice_ns, ret, n, a);
-	for (size_t k = 0; k < n; k++) {
-		if (t.n)
-			ret[k] = ret[k] * (double)slice_ns / (double)NS_PER_S;
-		else
-			ret[k] = NAN;
-	}
+		sum_blocks(&t, tap_blocks(&t, from_ns, slice_ns, n, a), ret, n, a);
+	for (size_t k = 0; k < n; k++)
+		ret[k] *= (double)slice_ns / (double)NS_PER_S;
 	arena_free(a);
-}
-
-/* ---- levels -------------------------------------------------------------- */
-
-static double rhythm_median_of(const double *values, size_t n)
-{
-	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
-	size_t seen = 0;
-	for (size_t k = 0; k < n; k++)
-		if (!isnan(values[k]))
-			sorted[seen++] = values[k];
-	const double m = stats_median(sorted, seen);
-	free(sorted);
-	return m;
-}
-
-struct level rhythm_level(const double *values, size_t n)
-{
-	const double m = rhythm_median_of(values, n);
-	double sum = 0, squares = 0;
-	struct level l = {.mean = NAN, .se = NAN};
-	for (size_t k = 0; k < n; k++) {
-		if (isnan(values[k]) || values[k] < 0.5 * m || values[k] > 1.5 * m)
-			continue;
-		sum += values[k];
-		l.n++;
-	}
-	if (!l.n)
-		return l;
-	l.mean = sum / (double)l.n;
-	for (size_t k = 0; k < n; k++)
-		if (!isnan(values[k]) && values[k] >= 0.5 * m && values[k] <= 1.5 * m)
-			squares += (values[k] - l.mean) * (values[k] - l.mean);
-	if (l.n > 1)
-		l.se = sqrt(squares / (double)(l.n - 1) / (double)l.n);
-	return l;
-}
-
-static bool is_idle(double value, double high)
-{
-	return !isnan(value) && !(value > RHYTHM_IDLE * high);
-}
-
-/* Busy blocks; with @apart not those next to idle ones, which may be idle for a part of their time.
- */
-static size_t pick_busy(
-	const double *values, size_t n, double high, bool apart, double *ret, size_t *ret_at)
-{
-	size_t busy = 0;
-	for (size_t k = 0; k < n; k++) {
-		if (isnan(values[k]) || is_idle(values[k], high))
-			continue;
-		if (apart &&
-			((k > 0 && is_idle(values[k - 1], high)) ||
-				(k + 1 < n && is_idle(values[k + 1], high))))
-			continue;
-		ret[busy] = values[k];
-		ret_at[busy++] = k;
-	}
-	return busy;
-}
-
-size_t rhythm_busy(const double *values, size_t n, double *ret, size_t *ret_at)
-{
-	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
-	size_t seen = 0;
-	for (size_t k = 0; k < n; k++)
-		if (!isnan(values[k]) && values[k] > 0)
-			sorted[seen++] = values[k];
-	const double high = stats_quantile(sorted, seen, 0.75);
-	free(sorted);
-	const size_t all = pick_busy(values, n, high, false, ret, ret_at),
-		     apart = pick_busy(values, n, high, true, ret, ret_at);
-	/* a job that idles all the time */
-	if (2 * apart >= all)
-		return apart;
-	return pick_busy(values, n, high, false, ret, ret_at);
-}
-
-/* ---- change points ------------------------------------------------------- */
-
-struct sums {
-	double s, q;
-	size_t n;
-};
-
-static struct sums rhythm_sums_of(const double *values, size_t n)
-{
-	struct sums r = {.n = n};
-	for (size_t k = 0; k < n; k++) {
-		r.s += values[k];
-		r.q += values[k] * values[k];
-	}
-	return r;
-}
-
-static double rhythm_scatter(const struct sums *sums)
-{
-	return fmax(0, sums->q - sums->s * sums->s / (double)sums->n);
-}
-
-bool rhythm_change(const double *values, size_t n, size_t lo, size_t hi, struct change *ret)
-{
-	size_t first = SIDE_MIN;
-	if (lo > SIDE_MIN)
-		first = lo;
-	size_t last = hi;
-	if (n >= SIDE_MIN && hi > n - SIDE_MIN)
-		last = n - SIDE_MIN;
-	if (n < 2 * SIDE_MIN || first > last)
-		return false;
-	*ret = (struct change){.t = -1};
-	const struct sums all = rhythm_sums_of(values, n);
-	struct sums left = rhythm_sums_of(values, first - 1);
-	for (size_t k = first; k <= last; k++) {
-		left.s += values[k - 1];
-		left.q += values[k - 1] * values[k - 1];
-		left.n = k;
-		const struct sums right = {.s = all.s - left.s, .q = all.q - left.q, .n = n - k};
-		const double before = left.s / (double)k, after = right.s / (double)right.n;
-		const double sd = fmax(
-			sqrt((rhythm_scatter(&left) + rhythm_scatter(&right)) / (double)(n - 2)),
-			SPREAD_MIN * fmax(before, after));
-		double t = 0;
-		if (sd > 0)
-			t = fabs(after - before) /
-				(sd * sqrt(1.0 / (double)k + 1.0 / (double)right.n));
-		if (t > ret->t)
-			*ret = (struct change){.at = k, .before = before, .after = after, .t = t};
-	}
-	return true;
-}
-
-static size_t rhythm_split(
-	const double *values, size_t from, size_t to, double least, struct segment *ret, size_t max)
-{
-	struct change c;
-	if (max > 1 && rhythm_change(values + from, to - from, 0, to - from, &c) &&
-		c.t >= RHYTHM_SURE && fabs(c.after - c.before) > least * fmax(c.before, c.after)) {
-		const size_t n = rhythm_split(values, from, from + c.at, least, ret, max - 1);
-		return n + rhythm_split(values, from + c.at, to, least, ret + n, max - n);
-	}
-	ret[0] = (struct segment){
-		.from = from, .to = to, .level = rhythm_level(values + from, to - from)};
-	return 1;
-}
-
-size_t rhythm_segments(
-	const double *values, size_t n, double least, struct segment *ret, size_t max)
-{
-	if (n && max)
-		return rhythm_split(values, 0, n, least, ret, max);
-	return 0;
-}
-
-double rhythm_best(const double *busy, size_t n, double least)
-{
-	struct segment segments[LEVELS_MAX];
-	const size_t found = rhythm_segments(busy, n, least, segments, LEVELS_MAX);
-	double best = NAN;
-	for (size_t k = 0; k < found; k++)
-		best = fmax(best, segments[k].level.mean);
-	return best;
-}
-
-size_t rhythm_idle_from(const double *values, size_t n, double idle)
-{
-	size_t first = n;
-	for (size_t k = n; k > 0; k--) {
-		if (isnan(values[k - 1]))
-			continue;
-		if (!(values[k - 1] < idle))
-			break;
-		first = k - 1;
-	}
-	return first;
 }
 
 /* ---- the step ------------------------------------------------------------ */

@@ -116,6 +116,9 @@ struct job_rate {
 	/* no port of a host is counted, so leaf uplinks stand for them: a fall of these is a
 	 * fall of the job, but no fall proves little */
 	bool by_uplinks;
+	/* what the ports move since a change over what the steps do, where some were left out of
+	 * .rate for it; 0: none was, or the change lies further back than the blocks */
+	double surplus_ratio;
 	/* the same in shorter blocks; NULL: these are as short as blocks can be */
 	const struct job_rate *fine;
 };

@@ -291,20 +291,21 @@ static void test_throughput(void **state)
 	window_world_done(&made);
 }
 
+static const char *const port_names[] = {"e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8"};
+
 struct rhythm_fabric { /* one leaf with hosts */
 	struct fabric fabric;
 	struct fabric_device leaf, *devices[1];
-	struct fabric_port ports[4], *list[4];
+	struct fabric_port ports[8], *list[8];
 };
 
 static void rhythm_fabric_init(struct rhythm_fabric *made, size_t n)
 {
-	static const char *const names[] = {"e1", "e2", "e3", "e4"};
-	static const char *const hosts[] = {"a-1", "a-2", "a-3", "a-4"};
+	static const char *const hosts[] = {"a-1", "a-2", "a-3", "a-4", "a-5", "a-6", "a-7", "a-8"};
 	*made = (struct rhythm_fabric){.leaf = {.name = "leaf1", .role = ROLE_LEAF}};
 	for (size_t i = 0; i < n; i++) {
 		made->ports[i] = (struct fabric_port){
-			.name = names[i], .device = &made->leaf, .host = hosts[i]};
+			.name = port_names[i], .device = &made->leaf, .host = hosts[i]};
 		made->list[i] = &made->ports[i];
 	}
 	made->leaf.ports = made->list;
@@ -399,9 +400,46 @@ static void test_cached_counters_are_no_step(void **state)
 	window_world_done(&world);
 }
 
+/* A job keeps 60 % of its steps. Ports that move more than the steps since then (what is sent
+ * again, many that send to one) do not make that more, whichever share of the ports they are; nor
+ * does one that left the job make it less. Where no ports agree all count. */
+static void test_only_steps_count(void **state)
+{
+	static const struct {
+		double kept[8], job, surplus;
+	} cases[] = {
+		{{.6, .6, .6, .6, .6, .6, .6, .6}, .6, 0},
+		{{.6, 1.2, .6, 1.3, .6, 1.25, 1.1, .9}, .6, 1.573},
+		{{.6, .6, .6, .6, .6, .6, .6, 0}, .6, 1.019},
+		{{.3, .6, .6, .9, .6, .6, .6, .6}, .6, 1.09},
+		{{.5, .54, .58, .62, .66, .7, .74, .78}, .64, 0},
+	};
+	for (size_t c = 0; c < rw_countof(cases); c++) {
+		struct rhythm_fabric made;
+		struct window_world world;
+		struct throughput *t;
+		double octets[8] = {1000};
+		rhythm_fabric_init(&made, 8);
+		window_world_init(&world, NULL);
+		for (int at = 0; at <= 900; at += 10)
+			for (size_t i = 0; i < 8; i++) {
+				rhythm_add(&world, at, port_names[i], octets[i]);
+				octets[i] += 1e6 * (at >= 600 ? cases[c].kept[i] : 1);
+			}
+		window_world_cut(&world, throughput_metrics, throughput_n_metrics, 0, 900,
+			world.arena, &world.window);
+		throughput_of(&made.fabric, &world.window, 30 * NS_PER_S, world.arena, &t);
+		const double *rate = t[0].rate.rate;
+		near(rate[25] / rate[10], cases[c].job, 0.006);
+		near(t[0].rate.surplus_ratio, cases[c].surplus, 0.006);
+		window_world_done(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_only_steps_count),
 		cmocka_unit_test(test_silent_port_keeps_the_level),
 		cmocka_unit_test(test_blocks_of_one_poll),
 		cmocka_unit_test(test_cached_counters_are_no_step),
