@@ -20,7 +20,14 @@
 #include "base/err.h"
 #include "db/clickhouse/ch_client.h"
 
-#define CLICKHOUSE_SERVER "/usr/sbin/clickhouse-server"
+/* Debian's, or the one that RW_CLICKHOUSE_SERVER names. */
+static inline const char *clickhouse_program(void)
+{
+	const char *named = getenv("RW_CLICKHOUSE_SERVER");
+	if (named)
+		return named;
+	return "/usr/sbin/clickhouse-server";
+}
 
 struct clickhouse_server {
 	char dir[64], url[64];
@@ -98,7 +105,7 @@ static inline void server_start(struct clickhouse_server *server, const char *pa
 		const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 		dup2(fd, 1);
 		dup2(fd, 2);
-		execl(CLICKHOUSE_SERVER, CLICKHOUSE_SERVER, config, (char *)NULL);
+		execl(clickhouse_program(), clickhouse_program(), config, (char *)NULL);
 		_exit(127);
 	}
 	for (int i = 0; ch_ask(&client, "SELECT 1", true, 0, NULL, &e) != 0; i++) {
@@ -119,7 +126,7 @@ static inline void server_kill(struct clickhouse_server *server)
 static inline bool server_make(struct clickhouse_server *server, const char *password)
 {
 	char data[128];
-	if (access(CLICKHOUSE_SERVER, X_OK) != 0)
+	if (access(clickhouse_program(), X_OK) != 0)
 		return false;
 	snprintf(server->dir, sizeof(server->dir), "/tmp/rw-ch-XXXXXX");
 	assert_non_null(mkdtemp(server->dir));
