@@ -9,7 +9,9 @@
  */
 #include "base/loop.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -24,6 +26,11 @@ struct loop {
 	uv_prepare_t waits; /* before the next one */
 	int64_t woken_ns; /* when the poll returned; 0: it has not yet */
 	int64_t away_ns; /* see loop_away_ns() */
+	struct work *works; /* of loop_work(), in the order of the calls, until each is done */
+	uv_timer_t works_late; /* runs while there is one; keeps no loop alive */
+	uv_async_t works_ended; /* keeps the loop alive while there is one */
+	pthread_mutex_t ended_lock; /* guards .ended */
+	struct work *ended; /* by their threads */
 };
 
 struct loop_timer {
@@ -87,6 +94,145 @@ int64_t loop_away_ns(const struct loop *loop)
 	return loop->away_ns + loop_busy_ns(loop);
 }
 
+/* ---- work ---------------------------------------------------------------- */
+
+#define WORKS_LOOK_MS 200 /* how often what is late is looked for */
+
+struct work {
+	struct work *next, *next_ended;
+	struct loop *loop;
+	const struct loop_job *job;
+	void *arg;
+	pthread_t thread;
+	int64_t until_ns; /* by loop_now(); 0: it waits for its turn */
+	bool late;
+};
+
+static void *work_main(void *arg)
+{
+	struct work *work = arg;
+	struct loop *loop = work->loop;
+	work->job->work(work->arg);
+	pthread_mutex_lock(&loop->ended_lock);
+	work->next_ended = loop->ended;
+	loop->ended = work;
+	uv_async_send(&loop->works_ended); /* inside: the loop may go when it has been taken */
+	pthread_mutex_unlock(&loop->ended_lock);
+	return NULL;
+}
+
+/* Signals are the loop's. */
+static int work_begin(struct work *work)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	const int rc = -pthread_create(&work->thread, NULL, work_main, work);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		work->until_ns = loop_now(work->loop).ns + work->job->limit_ns;
+	return rc;
+}
+
+/* How many of a kind run and are late, or run and are not. */
+static int works_running(const struct loop *loop, const struct loop_job *job, bool late)
+{
+	int n = 0;
+	for (const struct work *w = loop->works; w; w = w->next)
+		n += w->job == job && w->until_ns != 0 && w->late == late;
+	return n;
+}
+
+static bool works_have_room(const struct loop *loop, const struct loop_job *job)
+{
+	return works_running(loop, job, false) < LOOP_JOB_THREADS &&
+		works_running(loop, job, true) < LOOP_JOB_LATE_MAX;
+}
+
+/* Whose turn has come; what gets no thread now gets one at the next look. */
+static void works_begin(struct loop *loop)
+{
+	for (struct work *w = loop->works; w; w = w->next)
+		if (w->until_ns == 0 && works_have_room(loop, w->job) && work_begin(w) < 0)
+			return;
+}
+
+static void work_leave(struct work *work)
+{
+	struct loop *loop = work->loop;
+	struct work **place = &loop->works;
+	while (*place != work)
+		place = &(*place)->next;
+	*place = work->next;
+	if (loop->works)
+		return;
+	uv_timer_stop(&loop->works_late);
+	uv_unref((uv_handle_t *)&loop->works_ended);
+}
+
+static void works_on_ended(uv_async_t *handle)
+{
+	struct loop *loop = handle->data;
+	pthread_mutex_lock(&loop->ended_lock);
+	struct work *ended = loop->ended;
+	loop->ended = NULL;
+	pthread_mutex_unlock(&loop->ended_lock);
+	while (ended) {
+		struct work *work = ended;
+		ended = work->next_ended;
+		pthread_join(work->thread, NULL); /* this was its last act */
+		work_leave(work);
+		work->job->done(work->arg);
+		free(work);
+	}
+	works_begin(loop);
+}
+
+static void works_on_look(uv_timer_t *timer)
+{
+	struct loop *loop = timer->data;
+	works_on_ended(&loop->works_ended); /* not late because of the loop */
+	for (struct work *w = loop->works; w; w = w->next) {
+		if (w->until_ns == 0 || w->late || loop_now(loop).ns < w->until_ns)
+			continue;
+		w->late = true;
+		if (w->job->late)
+			w->job->late(w->arg); /* may add work, at the end */
+	}
+	works_begin(loop); /* in the place of the late */
+}
+
+static void works_init(struct loop *loop)
+{
+	uv_timer_init(&loop->uv, &loop->works_late);
+	uv_async_init(&loop->uv, &loop->works_ended, works_on_ended);
+	loop->works_late.data = loop->works_ended.data = loop;
+	uv_unref((uv_handle_t *)&loop->works_late);
+	uv_unref((uv_handle_t *)&loop->works_ended);
+	pthread_mutex_init(&loop->ended_lock, NULL);
+}
+
+int loop_work(struct loop *loop, const struct loop_job *job, void *arg)
+{
+	if (works_running(loop, job, true) >= LOOP_JOB_LATE_MAX)
+		return -EAGAIN;
+	struct work *work = rw_calloc(1, sizeof(*work));
+	*work = (struct work){.loop = loop, .job = job, .arg = arg};
+	const bool waits = works_running(loop, job, false) >= LOOP_JOB_THREADS;
+	if (!waits && work_begin(work) < 0) {
+		free(work);
+		return -EAGAIN;
+	}
+	struct work **end = &loop->works;
+	while (*end)
+		end = &(*end)->next;
+	*end = work;
+	uv_ref((uv_handle_t *)&loop->works_ended);
+	if (!uv_is_active((const uv_handle_t *)&loop->works_late))
+		uv_timer_start(&loop->works_late, works_on_look, WORKS_LOOK_MS, WORKS_LOOK_MS);
+	return 0;
+}
+
 int loop_new(struct loop **ret)
 {
 	struct loop *l = rw_calloc(1, sizeof(*l));
@@ -96,13 +242,16 @@ int loop_new(struct loop **ret)
 		return r; /* libuv's codes are negative errnos on Unix */
 	}
 	loop_watch_turns(l);
+	works_init(l);
 	*ret = l;
 	return 0;
 }
 
 static void refuse_unfreed(uv_handle_t *handle, void *arg)
 {
-	if (uv_is_closing(handle))
+	const struct loop *loop = arg;
+	if (uv_is_closing(handle) || handle == (const uv_handle_t *)&loop->works_late ||
+		handle == (const uv_handle_t *)&loop->works_ended)
 		return;
 	/* Our own mistake: waiting for this handle would be a hang at shutdown. */
 	fprintf(stderr, "rocewatch: a %s handle outlives its loop\n",
@@ -116,11 +265,15 @@ void loop_free(struct loop *loop)
 		return;
 	uv_close((uv_handle_t *)&loop->woken, NULL);
 	uv_close((uv_handle_t *)&loop->waits, NULL);
-	uv_walk(&loop->uv, refuse_unfreed, NULL);
-	/* Releases what is closing and waits for the work of pool threads. */
+	uv_walk(&loop->uv, refuse_unfreed, loop);
+	/* Releases what is closing and waits for the threads of loop_work(). */
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	uv_close((uv_handle_t *)&loop->works_late, NULL);
+	uv_close((uv_handle_t *)&loop->works_ended, NULL);
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	if (uv_loop_close(&loop->uv) < 0)
 		abort();
+	pthread_mutex_destroy(&loop->ended_lock);
 	free(loop);
 }
 
@@ -268,37 +421,6 @@ void loop_signal_free(struct loop_signal *signal)
 {
 	if (signal)
 		uv_close((uv_handle_t *)&signal->uv, loop_release);
-}
-
-struct work {
-	uv_work_t uv; /* first */
-	loop_work_fn *work, *done;
-	void *arg;
-};
-
-static void on_work(uv_work_t *work)
-{
-	struct work *w = (struct work *)work;
-	w->work(w->arg);
-}
-
-static void on_work_done(uv_work_t *work, int status)
-{
-	struct work *w = (struct work *)work;
-	w->done(w->arg);
-	free(w);
-}
-
-int loop_work(struct loop *loop, loop_work_fn *work, loop_work_fn *done, void *arg)
-{
-	struct work *w = rw_calloc(1, sizeof(*w));
-	w->work = work;
-	w->done = done;
-	w->arg = arg;
-	int r = uv_queue_work(&loop->uv, &w->uv, on_work, on_work_done);
-	if (r < 0)
-		free(w);
-	return r;
 }
 
 struct mailbox {

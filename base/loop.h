@@ -17,8 +17,8 @@ struct loop_fd;
 struct loop_signal;
 
 int loop_new(struct loop **ret);
-/* all handles must have been freed; runs the last turn that releases them, and waits for the work
- * of pool threads, however long that takes (agent/jail/stop_guard.h) */
+/* all handles must have been freed; runs the last turn that releases them, and waits for the
+ * threads of loop_work(), however long that takes (agent/jail/stop_guard.h) */
 void loop_free(struct loop *loop);
 int loop_run(struct loop *loop); /* until loop_stop() or nothing is left */
 void loop_stop(struct loop *loop);
@@ -51,10 +51,26 @@ typedef void loop_signal_fn(void *arg, int signum); /* NULL from _new: no such s
 struct loop_signal *loop_signal_new(struct loop *loop, int signum, loop_signal_fn *fn, void *arg);
 void loop_signal_free(struct loop_signal *signal);
 
-/* Run @work on a pool thread (name resolution, SNMPv3 key work), then @done on the loop. @arg is
- * owned by the pair. */
+/*
+ * loop_work - @job->work(@arg) on a thread of its own, then @job->done(@arg) on the loop. @arg is
+ * owned by the pair.
+ *
+ * Of one kind of work at most LOOP_JOB_THREADS run at once, the others wait in turn; kinds never
+ * wait for each other. Work waits for things that may never answer (a name server, a file on a
+ * mount that hangs): what takes longer than @job->limit_ns is late. Then @job->late(@arg) is called
+ * on the loop, once, where given, and its place goes to the next; the thread may still write to
+ * @arg, and done() follows if it ever ends.
+ *
+ * -EAGAIN when LOOP_JOB_LATE_MAX of the kind are late or no thread could be made: nothing is called
+ * then.
+ */
+enum { LOOP_JOB_THREADS = 4, LOOP_JOB_LATE_MAX = 16 };
 typedef void loop_work_fn(void *arg);
-int loop_work(struct loop *loop, loop_work_fn *work, loop_work_fn *done, void *arg);
+struct loop_job { /* a kind of work: a constant, known by its address */
+	int64_t limit_ns; /* of one piece, from its begin; held within a quarter of a second */
+	loop_work_fn *work, *done, *late;
+};
+int loop_work(struct loop *loop, const struct loop_job *job, void *arg);
 
 /* A mailbox carries pointers from other threads to the loop; bounded, FIFO, wakes the loop. */
 struct mailbox;

@@ -21,6 +21,7 @@
 
 /* A change of jobs is a change of the fabric, which is kept in the history each time. */
 #define JOB_APPLY_NS (30 * NS_PER_S)
+#define JOB_READ_NS (10 * NS_PER_S)
 
 struct job_reading { /* one reading of one file, while a thread of the pool has it */
 	struct job_watch *watch;
@@ -31,7 +32,8 @@ struct job_reading { /* one reading of one file, while a thread of the pool has 
 	struct job_runs runs;
 	struct err why;
 	int rc;
-	struct timespec changed; /* of the file that is read */
+	struct timespec changed; /* of what was read last, then of the file that is read */
+	bool same, late; /* .same: not read again. .late: the loop has gone on without it */
 };
 
 struct job_source { /* one file */
@@ -43,6 +45,7 @@ struct job_source { /* one file */
 	struct job_left_out left_out;
 	size_t named;
 	bool stale, fresh; /* .fresh: .told is not yet in the configuration */
+	bool looked; /* once, or it was late */
 	struct complaint unreadable, old;
 };
 
@@ -66,10 +69,26 @@ static void job_reading_free(struct job_reading *reading)
 	free(reading);
 }
 
-static void job_reading_work(void *arg) /* on a thread of the pool */
+static bool same_instant(const struct timespec *one, const struct timespec *other)
+{
+	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
+}
+
+/* On a thread: neither may the loop wait for a mount that does not answer. */
+static void job_reading_work(void *arg)
 {
 	struct job_reading *reading = arg;
-	reading->rc = job_file_load(&reading->runs, reading->path, reading->format, &reading->why);
+	struct stat st;
+	if (stat(reading->path, &st) < 0) {
+		reading->rc = err_set(&reading->why, -errno,
+			"%s; let the scheduler write it (cron: squeue --json)", strerror(errno));
+		return;
+	}
+	reading->same = same_instant(&st.st_mtim, &reading->changed);
+	reading->changed = st.st_mtim;
+	if (!reading->same)
+		reading->rc = job_file_load(
+			&reading->runs, reading->path, reading->format, &reading->why);
 }
 
 static void job_source_failed(struct job_source *source, const struct err *why)
@@ -77,6 +96,19 @@ static void job_source_failed(struct job_source *source, const struct err *why)
 	complain(&source->unreadable, mono_now(), LOG_WARN_, "jobs", "%s cannot be used: %s%s%s",
 		source->file.path, why->text, str_if(why->line > 0, " in line "),
 		str_if(why->line > 0, "of the file"));
+}
+
+/* Nothing more is asked of it until its thread ends; the other files go on. */
+static void job_reading_late(void *arg)
+{
+	struct job_reading *reading = arg;
+	struct err why = {0};
+	if (!reading->source)
+		return;
+	reading->source->looked = reading->late = true;
+	err_set(&why, -ETIMEDOUT, "it has not been read for %d s: its disk does not answer",
+		(int)(JOB_READ_NS / NS_PER_S));
+	job_source_failed(reading->source, &why);
 }
 
 static void job_reading_done(void *arg)
@@ -88,6 +120,12 @@ static void job_reading_done(void *arg)
 		return;
 	}
 	source->reading = NULL;
+	source->looked = true;
+	if (reading->rc == 0 && reading->same) {
+		job_reading_free(reading);
+		return;
+	}
+	source->changed = reading->changed;
 	if (reading->rc < 0) {
 		job_source_failed(source, &reading->why);
 		job_reading_free(reading);
@@ -101,6 +139,11 @@ static void job_reading_done(void *arg)
 	reading->watch->changed = true;
 }
 
+static const struct loop_job job_reading_job = {.limit_ns = JOB_READ_NS,
+	.work = job_reading_work,
+	.done = job_reading_done,
+	.late = job_reading_late};
+
 static void job_source_read(struct job_watch *watch, struct job_source *source)
 {
 	struct job_reading *reading = rw_calloc(1, sizeof(*reading));
@@ -111,30 +154,18 @@ static void job_source_read(struct job_watch *watch, struct job_source *source)
 	reading->format = (enum job_format)source->file.format;
 	reading->changed = source->changed;
 	job_runs_init(&reading->runs, reading->a);
-	if (loop_work(watch->agent->loop, job_reading_work, job_reading_done, reading) < 0) {
+	if (loop_work(watch->agent->loop, &job_reading_job, reading) < 0) {
 		job_reading_free(reading);
 		return;
 	}
 	source->reading = reading;
 }
 
-static bool same_instant(const struct timespec *one, const struct timespec *other)
-{
-	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
-}
-
 /* Has the file changed, and is it too old to be believed? */
 static void job_source_look(struct job_watch *watch, struct job_source *source)
 {
-	struct stat st;
-	if (stat(source->file.path, &st) < 0) {
-		complain(&source->unreadable, mono_now(), LOG_WARN_, "jobs",
-			"%s cannot be read: %s; let the scheduler write it (cron: squeue --json)",
-			source->file.path, strerror(errno));
-	} else if (!source->reading && !same_instant(&st.st_mtim, &source->changed)) {
-		source->changed = st.st_mtim;
+	if (!source->reading)
 		job_source_read(watch, source);
-	}
 	const int64_t age_ns = wall_now().ns - source->changed_ns;
 	const bool stale = source->told && age_ns > source->file.max_age_ns;
 	if (stale)
@@ -203,9 +234,11 @@ static void job_watch_say(struct agent *agent, const struct config *was, const s
 
 static bool job_watch_reads(const struct job_watch *watch)
 {
-	for (size_t i = 0; i < watch->n; i++)
-		if (watch->v[i]->reading)
+	for (size_t i = 0; i < watch->n; i++) {
+		const struct job_source *source = watch->v[i];
+		if (!source->looked || (source->reading && !source->reading->late))
 			return true;
+	}
 	return false;
 }
 
@@ -214,9 +247,10 @@ struct config *job_watch_changed(struct agent *agent)
 	struct job_watch *watch = agent->jobs;
 	if (!watch || watch->n == 0)
 		return NULL;
+	const bool reads = job_watch_reads(watch);
 	for (size_t i = 0; i < watch->n; i++)
 		job_source_look(watch, watch->v[i]);
-	if (!watch->changed || job_watch_reads(watch) || mono_now().ns < watch->apply_next.ns)
+	if (!watch->changed || reads || mono_now().ns < watch->apply_next.ns)
 		return NULL;
 	watch->changed = false;
 	struct config *fresh = job_watch_into(agent, agent->config);

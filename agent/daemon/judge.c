@@ -509,6 +509,23 @@ static void judge_work(void *arg)
 }
 
 static void judge_start(struct judge *judge);
+static void judge_on_read(void *arg);
+
+#define JUDGE_READ_S 60 /* longer is told */
+
+static void judge_late(void *arg)
+{
+	struct judge *judge = arg;
+	complain(&judge->unread, mono_now(), LOG_ERROR_, "judge",
+		"what the agents collect has not been read for %d s: nothing is judged until the "
+		"disk answers",
+		JUDGE_READ_S);
+}
+
+static const struct loop_job judge_job = {.limit_ns = JUDGE_READ_S * NS_PER_S,
+	.work = judge_work,
+	.done = judge_on_read,
+	.late = judge_late};
 
 static void judge_on_read(void *arg)
 {
@@ -523,7 +540,7 @@ static void judge_on_read(void *arg)
 static void judge_start(struct judge *judge)
 {
 	judge_order(judge, mono_now());
-	if (loop_work(judge->loop, judge_work, judge_on_read, judge) == 0)
+	if (loop_work(judge->loop, &judge_job, judge) == 0)
 		judge->state = JUDGE_READING;
 }
 

@@ -550,17 +550,35 @@ static void probe_work(void *arg)
 	tls_probe(&probe->tls);
 }
 
+static void probe_tell(struct gnmi_probe *probe, const struct tls_probe *found)
+{
+	struct gnmi_target *target = probe->target;
+	const struct grpc_io_status status = {probe->status_code, probe->status_text};
+	probe->target = NULL;
+	if (!target)
+		return;
+	target->probe = NULL;
+	probe->done(target, found, &status);
+}
+
+/* Its name is not found: the handshake has a shorter end of its own. */
+static void probe_late(void *arg)
+{
+	static const struct tls_probe nothing = {.finding = TLS_UNREACHABLE};
+	probe_tell(arg, &nothing);
+}
+
 static void probe_done(void *arg)
 {
 	struct gnmi_probe *probe = arg;
-	struct gnmi_target *target = probe->target;
-	if (target) {
-		const struct grpc_io_status status = {probe->status_code, probe->status_text};
-		target->probe = NULL;
-		probe->done(target, &probe->tls, &status);
-	}
+	probe_tell(probe, &probe->tls);
 	probe_free(probe);
 }
+
+static const struct loop_job probe_job = {.limit_ns = PROBE_NS + 10 * NS_PER_S,
+	.work = probe_work,
+	.done = probe_done,
+	.late = probe_late};
 
 static char *copy_of(const char *text)
 {
@@ -597,7 +615,7 @@ bool gnmi_probe_start(
 		.key = probe->copies.key,
 		.server_name = probe->server_name,
 		.timeout_ns = PROBE_NS};
-	if (loop_work(target->machine.loop, probe_work, probe_done, probe) < 0) {
+	if (loop_work(target->machine.loop, &probe_job, probe) < 0) {
 		probe_free(probe);
 		return false;
 	}

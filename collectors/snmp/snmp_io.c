@@ -126,6 +126,9 @@ static void snmp_key_done(void *arg)
 	snmp_key_put(k);
 }
 
+static const struct loop_job key_job = {
+	.limit_ns = 60 * NS_PER_S, .work = key_work, .done = snmp_key_done};
+
 /* snmp_key_ready - true when there is nothing to wait for (or no key: NULL); else the work is under
  * way. */
 static bool snmp_key_ready(struct snmp_key *key, struct loop *loop)
@@ -135,7 +138,7 @@ static bool snmp_key_ready(struct snmp_key *key, struct loop *loop)
 	if (!key->busy) {
 		key->busy = true;
 		key->refs++;
-		if (loop_work(loop, key_work, snmp_key_done, key) < 0) {
+		if (loop_work(loop, &key_job, key) < 0) {
 			key->busy = false;
 			key->refs--;
 			key->rc = -EAGAIN;
@@ -318,24 +321,42 @@ static void resolve_work(void *arg)
 	r->rc = snmp_socket_lookup(r->host, r->port, r->family, 0, &r->addr, &r->n_addr);
 }
 
+/* @rc 0: there is an address. */
+static void resolve_tell(struct socket_resolve *r, int rc, const char *why)
+{
+	struct snmp_socket *s = r->socket;
+	struct err e = {0};
+	r->socket = NULL;
+	if (!s)
+		return;
+	s->resolving = NULL;
+	if (rc < 0)
+		reason_err(&e, rc, SNMP_RESOLVE, r->host, why);
+	else
+		rc = snmp_socket_connected(s, &r->addr, r->n_addr, &e);
+	s->ready(s->arg, rc, e.text); /* may free the socket */
+}
+
+static void resolve_late(void *arg)
+{
+	resolve_tell(arg, -EHOSTUNREACH, "nobody answers who knows names");
+}
+
 static void resolve_done(void *arg)
 {
 	struct socket_resolve *r = arg;
-	struct snmp_socket *s = r->socket;
-	if (s) {
-		struct err e = {0};
-		s->resolving = NULL;
-		int rc;
-		if (r->rc)
-			rc = reason_err(
-				&e, -EHOSTUNREACH, SNMP_RESOLVE, r->host, gai_strerror(r->rc));
-		else
-			rc = snmp_socket_connected(s, &r->addr, r->n_addr, &e);
-		s->ready(s->arg, rc, e.text); /* may free the socket */
-	}
+	int rc = 0;
+	if (r->rc != 0)
+		rc = -EHOSTUNREACH;
+	resolve_tell(r, rc, gai_strerror(r->rc));
 	free(r->host);
 	free(r);
 }
+
+static const struct loop_job resolve_job = {.limit_ns = 30 * NS_PER_S,
+	.work = resolve_work,
+	.done = resolve_done,
+	.late = resolve_late};
 
 /* snmp_socket_connect - (again) to the address the host has now. 0, -EINPROGRESS (@ready follows),
  * or negative errno with @e. */
@@ -356,11 +377,11 @@ static int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 		.family = AF_UNSPEC};
 	if (socket->n_source)
 		r->family = socket->source.ss_family;
-	int rc = loop_work(socket->loop, resolve_work, resolve_done, r);
+	int rc = loop_work(socket->loop, &resolve_job, r);
 	if (rc < 0) {
 		free(r->host);
 		free(r);
-		return reason_err(e, rc, SNMP_RESOLVE, socket->host, "no worker thread");
+		return reason_err(e, rc, SNMP_RESOLVE, socket->host, "too many other names wait");
 	}
 	socket->resolving = r;
 	return -EINPROGRESS;

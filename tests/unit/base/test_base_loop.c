@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <errno.h>
 #include <cmocka.h>
 
 #include "base/cleanup.h"
@@ -198,14 +199,59 @@ static void work_done(void *arg)
 	free(j);
 }
 
+static const struct loop_job worked_on = {
+	.limit_ns = 3600 * NS_PER_S, .work = work, .done = work_done};
+
 static void test_work(void **state)
 {
 	struct world *w = *state;
 	struct job *j = rw_calloc(1, sizeof(*j));
 	j->w = w;
-	assert_int_equal(loop_work(w->loop, work, work_done, j), 0);
+	assert_int_equal(loop_work(w->loop, &worked_on, j), 0);
 	run(w);
 	assert_int_equal(w->count, 1);
+}
+
+/* Work that waits for a pipe, as for a file on a mount that hangs. .events are late, .count ended. */
+static void work_hangs(void *arg)
+{
+	char byte;
+	(void)!read(((struct world *)arg)->fds[0], &byte, 1);
+}
+
+static void work_is_late(void *arg)
+{
+	struct world *w = arg;
+	if (++w->events == LOOP_JOB_LATE_MAX)
+		loop_stop(w->loop);
+}
+
+static void work_ended(void *arg)
+{
+	struct world *w = arg;
+	if (++w->count == LOOP_JOB_LATE_MAX)
+		loop_stop(w->loop);
+}
+
+static const struct loop_job hanging = {
+	.limit_ns = 1, .work = work_hangs, .done = work_ended, .late = work_is_late};
+
+/* Each gets a thread in the place of one that is late; another kind does not wait for them. */
+static void test_work_without_end(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(pipe(w->fds), 0);
+	for (int i = 0; i < LOOP_JOB_LATE_MAX; i++)
+		assert_int_equal(loop_work(w->loop, &hanging, w), 0);
+	run(w);
+	assert_int_equal(w->count, 0);
+	assert_int_equal(loop_work(w->loop, &hanging, w), -EAGAIN);
+	test_work(state);
+	close(w->fds[1]);
+	w->count = 0;
+	run(w);
+	assert_int_equal(w->events, LOOP_JOB_LATE_MAX);
+	close(w->fds[0]);
 }
 
 enum { SENDERS = 4, MESSAGES = 20000 };
@@ -353,6 +399,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fd, begin, end),
 		cmocka_unit_test_setup_teardown(test_signal, begin, end),
 		cmocka_unit_test_setup_teardown(test_work, begin, end),
+		cmocka_unit_test_setup_teardown(test_work_without_end, begin, end),
 		cmocka_unit_test_setup_teardown(test_mailbox_across_threads, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_mailbox_is_bounded_and_empties_on_free, begin, end),

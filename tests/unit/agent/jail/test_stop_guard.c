@@ -41,6 +41,9 @@ static void child_worked(void *arg)
 {
 }
 
+static const struct loop_job child_job = {
+	.limit_ns = HANGS_S * NS_PER_S, .work = child_work, .done = child_worked};
+
 static void child_on_term(void *arg, int signum)
 {
 	loop_stop(((struct child *)arg)->loop);
@@ -60,7 +63,7 @@ static void child_main(int told, bool let_go)
 		_exit(90);
 	struct loop_signal *term = loop_signal_new(child.loop, SIGTERM, child_on_term, &child);
 	child.ready = loop_timer_new(child.loop, child_on_ready, &child);
-	if (stop_guard_start() != 0 || loop_work(child.loop, child_work, child_worked, &child) != 0)
+	if (stop_guard_start() != 0 || loop_work(child.loop, &child_job, &child) != 0)
 		_exit(91);
 	loop_timer_start(child.ready, 0, 0);
 	loop_run(child.loop);
