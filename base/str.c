@@ -162,8 +162,7 @@ const char *str_nearest(const char *text, const char *const *candidates, size_t 
 	return NULL;
 }
 
-/* Not regular: negative errno and @e; 0 else. */
-static int str_file_kind(const char *path, const struct stat *st, struct err *e)
+int str_file_kind(const char *path, const struct stat *st, struct err *e)
 {
 	const char *is = "a device";
 	if (S_ISREG(st->st_mode))
@@ -205,11 +204,19 @@ int str_open_file(const char *path, struct err *e)
 	return rc;
 }
 
+static int str_too_large(const char *path, size_t max, struct err *e)
+{
+	return err_at(e, -EFBIG, path, 0, 0, "is larger than the %zu bytes allowed here", max);
+}
+
 int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)
 {
 	rw_cleanup(closep) int fd = str_open_file(path, e);
 	if (fd < 0)
 		return fd;
+	struct stat st;
+	if (fstat(fd, &st) == 0 && st.st_size > 0 && (uint64_t)st.st_size > max)
+		return str_too_large(path, max, e);
 	rw_cleanup(str_done) struct str b = {0};
 	for (;;) {
 		char chunk[16384];
@@ -224,8 +231,7 @@ int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struc
 		if (n == 0)
 			break;
 		if (b.n > max)
-			return err_at(e, -EFBIG, path, 0, 0,
-				"is larger than the %zu bytes allowed here", max);
+			return str_too_large(path, max, e);
 	}
 	*ret = rw_take(b.s);
 	if (ret_n)

@@ -37,6 +37,10 @@ bool str_glob(const char *pattern, const char *text);
  * > 2 and > len/3). */
 const char *str_nearest(const char *text, const char *const *candidates, size_t n);
 
+/* str_file_kind - what is no regular file: negative errno, @e says what @path is; 0 else. */
+struct stat;
+int str_file_kind(const char *path, const struct stat *st, struct err *e);
+
 /* str_open_file - a descriptor of the regular file @path for reading; the caller closes. What a
  * path of ours was replaced by (a named pipe, a device, a socket) is refused without a wait.
  * Negative errno, @e filled. */

@@ -143,10 +143,12 @@ static int check_file(const struct config *config, const struct config_file *fil
 			file->path,
 			str_if(file->secret, " (mode 0600, owned by the agent's user)"));
 	}
-	if (S_ISDIR(st.st_mode))
-		return err_at(e, -EISDIR, config->path, file->line, file->col,
-			"%s: '%s' is a directory; expected a file", file->key, file->path);
-	if (file->secret && S_ISREG(st.st_mode) && st.st_size == 0)
+	struct err kind;
+	const int rc = str_file_kind(file->path, &st, &kind);
+	if (rc < 0)
+		return err_at(e, rc, config->path, file->line, file->col, "%s: '%s' %s", file->key,
+			file->path, kind.text);
+	if (file->secret && st.st_size == 0)
 		return err_at(e, -ENODATA, config->path, file->line, file->col,
 			"%s: '%s' is empty; expected the secret in it", file->key, file->path);
 	*ret_warning = true;

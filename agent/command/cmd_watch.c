@@ -34,7 +34,7 @@ static void watch_on_interrupt(int signum)
 
 static int watch_exit(int r)
 {
-	if (r == -EINVAL)
+	if (r == -EINVAL || r == -EISDIR || r == -ELOOP) /* no database can ever be there */
 		return EXIT_USAGE;
 	if (r < 0)
 		return EXIT_FAILED;

@@ -573,9 +573,12 @@ static int check_path(const char *path, struct err *e)
 			str_if(error == -ENOENT,
 				"; 'rocewatch agent' or 'rocewatch replay --db' makes one"));
 	}
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(e, -EISDIR,
-			"cannot open the database %s: it is a directory, expected a file", path);
+	struct err kind;
+	if (stat(path, &st) < 0)
+		return 0;
+	const int rc = str_file_kind(path, &st, &kind);
+	if (rc < 0)
+		return err_set(e, rc, "cannot open the database %s: it %s", path, kind.text);
 	return 0;
 }
 
