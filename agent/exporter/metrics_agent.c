@@ -117,6 +117,28 @@ static void metrics_emit_dropped(struct metrics_page *page)
 	}
 }
 
+/* Of each "FAMILY/NAME/refused:REASON:SENDER" of the agent's report. */
+static void metrics_emit_refused(struct metrics_page *page)
+{
+	static const char mark[] = "/refused:";
+	const char *key;
+	json_t *value;
+	json_object_foreach ((json_t *)page->health, key, value) {
+		const char *name = strchr(key, '/'), *end = strstr(key, mark);
+		if (!end || name == end)
+			continue;
+		const char *reason = end + strlen(mark), *sender = strchr(reason, ':');
+		if (!sender)
+			continue;
+		const struct metrics_label labels[] = {
+			{"receiver",
+				arena_strndup(page->arena, name + 1, (size_t)(end - name - 1))},
+			{"reason", arena_strndup(page->arena, reason, (size_t)(sender - reason))},
+			{"sender", sender + 1}, {NULL, NULL}};
+		metrics_put(page, labels, json_number_value(value));
+	}
+}
+
 /* ---- targets ----------------------------------------------------------------- */
 
 /* A capture stands in the list of devices too; its protocol says so. */
@@ -245,6 +267,11 @@ static const struct metrics_family rows[] = {
 	{"rocewatch_samples_dropped", METRICS_COUNTER, "", "stage, reason",
 		"Samples that were not used since the agent started, at each queue", HEALTH,
 		metrics_emit_dropped},
+	{"rocewatch_refused", METRICS_COUNTER, "", "receiver, reason, sender",
+		"What a receiver (sFlow, IPFIX, OpenTelemetry, traps) refused since the agent "
+		"started: datagrams, connections, messages or points, at least; the senders that "
+		"are refused most",
+		HEALTH, metrics_emit_refused},
 	{"rocewatch_store_pending_samples", METRICS_GAUGE, "", "", "Samples that wait for the disk",
 		HEALTH, metrics_put_health, "store/pending"},
 	{"rocewatch_store_waiting", METRICS_GAUGE, "", "",

@@ -29,7 +29,7 @@ struct parser_out;
 
 enum { PARSER_MESSAGE_MAX = 60000 }; /* bytes */
 enum { PARSER_TEXT_MAX = 1024 }; /* bytes of one text, the end included */
-enum { PARSER_KEY_MAX = 96, PARSER_FIGURES_MAX = 160 };
+enum { PARSER_KEY_MAX = 96, PARSER_FIGURES_MAX = 256 };
 
 enum parser_kind {
 	PARSER_SETTINGS = 1,

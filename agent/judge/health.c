@@ -388,6 +388,11 @@ void health_figure(struct health *health, const char *family, const char *name, 
 	health_add(health, unit, value, "%s/%s/%s", family, name, key);
 }
 
+static void health_take_trap(void *arg, const char *key, const char *unit, double value)
+{
+	health_add(arg, unit, value, "traps/snmp/%s", key);
+}
+
 void health_traps(struct health *health, const struct trap_counters *counters)
 {
 	static const struct trap_counters none;
@@ -411,6 +416,10 @@ void health_traps(struct health *health, const struct trap_counters *counters)
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		health_add(health, "", (double)rows[i].value, "traps/%s", rows[i].name);
+	refused_figures(&c->by_unknown, "no_device", health_take_trap, health);
+	refused_figures(&c->by_credential, "credential", health_take_trap, health);
+	refused_figures(&c->by_malformed, "malformed", health_take_trap, health);
+	refused_figures(&c->by_limited, "rate", health_take_trap, health);
 }
 
 /* How far each tier reaches back, whether the quota is why, and where the store is going. */

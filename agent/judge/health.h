@@ -18,9 +18,12 @@
  *                          stale reconnects stalls skew_s; in words, value 1: unknown_path/PATH
  *                          (one of them), has_none/STREAM, trouble/SENTENCE
  *   capture/NAME/          frames roce bad kernel_drops parser_ends parser_refused unsent; of sFlow
- * also datagrams strangers stranger_ADDRESS bad_datagrams lost_datagrams unmapped_ports ... traps/
- * open received events informs repeated unknown_sender wrong_credential malformed unknown_trap
- * limited alert/NAME/            sent failed dropped queued failing last_success_s (wall clock)
+ * also datagrams strangers bad_datagrams lost_datagrams unmapped_ports ...
+ *   traps/     open received events informs repeated unknown_sender wrong_credential malformed
+ *              unknown_trap limited
+ *   FAMILY/NAME/refused:REASON:SENDER  of captures, push and traps (NAME snmp): how often a sender
+ *              was refused (collectors/target/refused.h)
+ *   alert/NAME/            sent failed dropped queued failing last_success_s (wall clock)
  *
  * Loop thread.
  */

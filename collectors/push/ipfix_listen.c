@@ -200,7 +200,7 @@ struct ipfix_listen {
 	struct sample *samples;
 	size_t cap_samples;
 	struct ipfix_unknown unknown;
-	struct datagram_named refused; /* whose templates and sessions */
+	struct refused refused; /* whose templates and sessions */
 	mono_t expired;
 	uint64_t no_device, clock_off, stored;
 	struct complaint homeless, off, crowded;
@@ -317,7 +317,7 @@ static void listen_refused(void *arg, const uint8_t source[16])
 		"others: what is beyond is refused. Send fewer from there, or do not allow it "
 		"(push.allow)",
 		host);
-	datagram_named_add(&listen->refused, host);
+	refused_add(&listen->refused, host);
 }
 
 static void listen_datagram(void *arg, const uint8_t source[16], const uint8_t *data, size_t n)
@@ -571,8 +571,8 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		snprintf(key, sizeof(key), "unknown:%.54s", u->names[i].key);
 		fn(arg, key, "", (double)u->names[i].values);
 	}
-	datagram_named_figures(&listen->door.strangers, "stranger", fn, arg);
-	datagram_named_figures(&listen->refused, "refused", fn, arg);
+	refused_figures(&listen->door.strangers, "not_allowed", fn, arg);
+	refused_figures(&listen->refused, "share", fn, arg);
 	ipfix_figures_ring(listen, fn, arg);
 }
 

@@ -62,7 +62,8 @@ struct otlp {
 	bool woken; /* the loop knows that samples wait */
 	double room; /* points that may come now */
 	int64_t room_ns; /* when that was said */
-	uint64_t refused_rate, refused_size, refused_full;
+	uint64_t refused_rate, refused_size, refused_full; /* messages */
+	struct refused by_rate, by_size, by_full, by_bad; /* the same by sender */
 	uint64_t beyond; /* points that were told as beyond the bounds */
 	mono_t expired;
 	struct complaint crowded;
@@ -81,6 +82,12 @@ static bool otlp_has_room(struct otlp *otlp, int64_t now_ns)
 	return otlp->room > 0;
 }
 
+static void otlp_refused(struct refused *by, const uint8_t source[16])
+{
+	char host[ADDRESS_TEXT_MAX];
+	refused_add(by, address_text(host, source));
+}
+
 static void otlp_busy(struct otlp_reply *reply, const char *why)
 {
 	reply->verdict = OTLP_BUSY;
@@ -96,15 +103,18 @@ static void otlp_take_locked(struct otlp *otlp, const uint8_t source[16], const 
 	push_feed_samples(otlp->feed, &waiting);
 	if (!otlp_has_room(otlp, mono_now().ns)) {
 		otlp->refused_rate++;
+		otlp_refused(&otlp->by_rate, source);
 		otlp_busy(reply, "more points a second than push.max_points_s: send again later");
 		return;
 	}
 	if (waiting > PENDING_MAX) {
 		otlp->refused_full++;
+		otlp_refused(&otlp->by_full, source);
 		otlp_busy(reply, "what came before is not stored yet: send again later");
 		return;
 	}
 	if (push_feed_take(otlp->feed, source, data, n, wall_now().ns, &result) < 0) {
+		otlp_refused(&otlp->by_bad, source);
 		reply->verdict = OTLP_BAD;
 		snprintf(reply->message, sizeof(reply->message),
 			"no ExportMetricsServiceRequest in protobuf");
@@ -141,10 +151,12 @@ static void otlp_on_message(
 			n = n_unpacked;
 	}
 	pthread_mutex_lock(&otlp->lock);
-	if (packed && !unpacked)
+	if (packed && !unpacked) {
 		otlp->refused_size++;
-	else
+		otlp_refused(&otlp->by_size, source);
+	} else {
 		otlp_take_locked(otlp, source, data, n, ret);
+	}
 	pthread_mutex_unlock(&otlp->lock);
 }
 
@@ -504,19 +516,19 @@ struct otlp_figures {
 static void otlp_named_figure(void *arg, const char *name, uint64_t points)
 {
 	const struct otlp_figures *figures = arg;
-	char key[FEED_NAME_MAX + 16];
-	snprintf(key, sizeof(key), "%s:%s", figures->prefix, name);
+	char key[FEED_NAME_MAX + 32];
+	snprintf(key, sizeof(key), "%s%s", figures->prefix, name);
 	figures->fn(figures->arg, key, "", (double)points);
 }
 
 static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *arg)
 {
-	static const char *const prefixes[] = {[FEED_UNKNOWN_NAME] = "unknown",
-		[FEED_UNKNOWN_DEVICE] = "nodevice",
-		[FEED_UNSUPPORTED] = "unsupported",
-		[FEED_BEYOND] = "beyond",
-		[FEED_MISNAMED] = "misnamed",
-		[FEED_PINNED] = "pinned"};
+	static const char *const prefixes[] = {[FEED_UNKNOWN_NAME] = "unknown:",
+		[FEED_UNKNOWN_DEVICE] = "refused:no_device:",
+		[FEED_UNSUPPORTED] = "unsupported:",
+		[FEED_BEYOND] = "refused:share:",
+		[FEED_MISNAMED] = "misnamed:",
+		[FEED_PINNED] = "refused:pinned:"};
 	const struct push_feed_counts *c = push_feed_counts(otlp->feed);
 	const struct {
 		const char *key;
@@ -547,6 +559,10 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 	};
 	for (size_t i = 0; i < rw_countof(figures); i++)
 		fn(arg, figures[i].key, "", (double)figures[i].value);
+	refused_figures(&otlp->by_rate, "rate", fn, arg);
+	refused_figures(&otlp->by_size, "size", fn, arg);
+	refused_figures(&otlp->by_full, "full", fn, arg);
+	refused_figures(&otlp->by_bad, "malformed", fn, arg);
 	for (enum push_feed_kind kind = 0; kind < FEED_KINDS; kind++) {
 		struct otlp_figures named = {fn, arg, prefixes[kind]};
 		push_feed_named(otlp->feed, kind, otlp_named_figure, &named);
@@ -556,17 +572,13 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 static void otlp_figures_listen(const struct otlp *otlp, collector_figure_fn *fn, void *arg)
 {
 	const struct push_listen_counts *c = push_listen_counts(otlp->listen);
-	char host[ADDRESS_TEXT_MAX], key[ADDRESS_TEXT_MAX + 16];
 	fn(arg, "connections", "", c->open);
 	fn(arg, "accepted", "", (double)c->accepted);
 	fn(arg, "strangers", "", (double)c->strangers);
 	fn(arg, "crowded", "", (double)c->crowded);
 	fn(arg, "failed_handshakes", "", (double)c->failed_handshakes);
-	for (size_t i = 0; i < c->n_strangers; i++) {
-		snprintf(key, sizeof(key), "stranger_%s",
-			address_text(host, c->stranger[i].address));
-		fn(arg, key, "", (double)c->stranger[i].connections);
-	}
+	refused_figures(&c->by_stranger, "not_allowed", fn, arg);
+	refused_figures(&c->by_crowded, "crowded", fn, arg);
 }
 
 static void otlp_figures(const void *instance, collector_figure_fn *fn, void *arg)

@@ -431,20 +431,12 @@ static struct listen_connection *listen_free_one(
 	return found;
 }
 
-static void listen_stranger(struct push_listen *listen, const uint8_t source[16])
+static void listen_refused(
+	const uint8_t source[16], uint64_t *connections, struct refused *by_source)
 {
-	struct push_listen_counts *counts = &listen->counts;
-	size_t i = 0;
-	counts->strangers++;
-	while (i < counts->n_strangers && memcmp(counts->stranger[i].address, source, 16) != 0)
-		i++;
-	if (i == LISTEN_STRANGERS)
-		return;
-	if (i == counts->n_strangers) {
-		counts->n_strangers++;
-		memcpy(counts->stranger[i].address, source, 16);
-	}
-	counts->stranger[i].connections++;
+	char host[ADDRESS_TEXT_MAX];
+	++*connections;
+	refused_add(by_source, address_text(host, source));
 }
 
 /* Hands a connection to its door, in the clear or through a pump. */
@@ -504,10 +496,9 @@ static bool listen_accept(struct listen_door *door)
 		return errno == EINTR || errno == ECONNABORTED;
 	listen_source_of(&from, source);
 	const bool allowed = listen->o.allow(listen->o.arg, source);
+	struct push_listen_counts *counts = &listen->counts;
 	struct listen_connection *c = NULL;
-	if (!allowed)
-		listen_stranger(listen, source);
-	else
+	if (allowed)
 		c = listen_free_one(listen, source);
 	if (c) {
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
@@ -515,8 +506,11 @@ static bool listen_accept(struct listen_door *door)
 		listen_hand_over(door, c, fd, source);
 		return true;
 	}
-	listen->counts.crowded += allowed;
 	close(fd);
+	if (allowed)
+		listen_refused(source, &counts->crowded, &counts->by_crowded);
+	else
+		listen_refused(source, &counts->strangers, &counts->by_stranger);
 	return true;
 }
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/target/refused.h"
+
 struct arena;
 struct err;
 struct loop;
@@ -64,16 +66,11 @@ void push_listen_start(struct push_listen *listen);
 /* push_listen_source - where a connection comes from. Any thread. False: there is none. */
 bool push_listen_source(struct push_listen *listen, int fd, uint8_t ret[16]);
 
-enum { LISTEN_STRANGERS = 8 };
 struct push_listen_counts {
 	uint64_t accepted, strangers, crowded; /* crowded: refused because there were too many */
 	uint64_t failed_handshakes;
 	unsigned open;
-	struct {
-		uint8_t address[16];
-		uint64_t connections;
-	} stranger[LISTEN_STRANGERS];
-	size_t n_strangers;
+	struct refused by_stranger, by_crowded; /* connections */
 };
 const struct push_listen_counts *push_listen_counts(const struct push_listen *listen);
 

@@ -70,6 +70,7 @@ static bool trap_receiver_allowed(struct trap_sender *sender, mono_t now)
 static void complain_unknown(struct trap_receiver *receiver, const char *host, size_t n)
 {
 	receiver->counters.unknown_sender++;
+	refused_add(&receiver->counters.by_unknown, host);
 	if (n > 1)
 		complain(&receiver->unknown, loop_now(receiver->loop), LOG_WARN_, "traps",
 			"%zu devices share the address %s: its sender is ambiguous, the trap is "
@@ -93,6 +94,7 @@ static bool on_datagram(void *arg, const char *host, int version)
 	r->counters.received++;
 	if (!trap_receiver_allowed(trap_receiver_sender_of(r, host, known), loop_now(r->loop))) {
 		r->counters.limited++;
+		refused_add(&r->counters.by_limited, host);
 		complain(&r->limited, loop_now(r->loop), LOG_WARN_, "traps",
 			"more than %d traps a second from %s: the rest is dropped unread", RATE,
 			host);
@@ -110,11 +112,13 @@ static void on_refused(void *arg, const char *host, enum snmp_trap_refusal why)
 	struct trap_receiver *r = arg;
 	if (why == TRAP_MALFORMED) {
 		r->counters.malformed++;
+		refused_add(&r->counters.by_malformed, host);
 		complain(&r->malformed, loop_now(r->loop), LOG_WARN_, "traps",
 			"a message from %s that is no SNMP trap: dropped", host);
 		return;
 	}
 	r->counters.wrong_credential++;
+	refused_add(&r->counters.by_credential, host);
 	complain(&r->refused, loop_now(r->loop), LOG_WARN_, "traps",
 		"a trap from %s with a community or user that is not in traps.credentials, or with "
 		"wrong keys: dropped",

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 #include "collectors/target/collector.h"
+#include "collectors/target/refused.h"
 #include "config/config.h"
 
 struct err;
@@ -30,6 +31,7 @@ struct trap_counters {
 	uint64_t repeated; /* informs sent again, whose acknowledgement was lost */
 	uint64_t unknown_sender, wrong_credential, malformed, unknown_trap; /* not used, and why */
 	uint64_t limited; /* dropped by the rate limit, unread */
+	struct refused by_unknown, by_credential, by_malformed, by_limited; /* the same by sender */
 };
 
 /* Secrets are read now. 0, or negative errno with @e: the caller says so and tries again. @find and

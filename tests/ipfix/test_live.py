@@ -195,7 +195,9 @@ def main():
             for i in range(5):
                 stranger.sendto(ipfix(i, [template(256, PORTS)]), ("127.0.0.1", agent.port))
             check(agent, switch)
-            agent.wait("word about the stranger", lambda: figures(agent).get("push/hft/stranger_127.0.0.2") == 5)
+            refused = 'rocewatch_refused_total{receiver="hft",reason="not_allowed",sender="127.0.0.2"} 5'
+            agent.wait("word about the stranger", lambda: figures(agent).get("push/hft/refused:not_allowed:127.0.0.2") == 5)
+            agent.wait("the same in metrics", lambda: refused in agent.run("metrics"))
             kept = check_burst(agent)
             print("%d ticks, %d values kept" % (switch.ticks, kept))
         finally:

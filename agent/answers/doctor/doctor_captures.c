@@ -434,17 +434,18 @@ void doctor_captures(struct doctor *doctor)
 /* ---- traps --------------------------------------------------------------- */
 
 static const struct {
-	const char *name, *what, *remedy;
+	const char *name, *what, *remedy, *reason; /* .reason: of the senders */
 } trap_drops[] = {
 	{"unknown_sender", "traps were dropped: their address belongs to no device, or to several",
-		"set the trap source of the devices to the address they are polled at; the agent's "
-		"log lists the senders"},
+		"set the trap source of the devices to the address they are polled at",
+		"refused:no_device:"},
 	{"wrong_credential", "traps were dropped: their community or user is not accepted",
-		"add their credentials to traps.credentials, or correct the devices"},
-	{"malformed", "messages on the trap port were no traps",
-		"find out what else sends there; the agent's log lists the senders"},
-	{"limited", "traps were dropped unread: one sender sent too many",
-		"check that device; the agent's log lists it"},
+		"add their credentials to traps.credentials, or correct the devices",
+		"refused:credential:"},
+	{"malformed", "messages on the trap port were no traps", "find out what else sends there",
+		"refused:malformed:"},
+	{"limited", "traps were dropped unread: one sender sent too many", "check that device",
+		"refused:rate:"},
 };
 
 #define SHAPE struct doctor_traps
@@ -494,10 +495,13 @@ void doctor_traps(struct doctor *doctor)
 			"traps.listen",
 			"no traps are received");
 	for (size_t i = 0; i < rw_countof(trap_drops); i++) {
-		double n = doctor_health(doctor, "traps/%s", trap_drops[i].name);
+		rw_cleanup(str_done) struct str senders = {0};
+		const double n = doctor_health(doctor, "traps/%s", trap_drops[i].name);
+		doctor_names(doctor, "traps", "snmp", trap_drops[i].reason, &senders);
 		if (n > 0)
-			doctor_todo(doctor, false, "traps", trap_drops[i].remedy, "%.0f %s", n,
-				trap_drops[i].what);
+			doctor_todo(doctor, false, "traps", trap_drops[i].remedy, "%.0f %s%s%s%s",
+				n, trap_drops[i].what, str_if(senders.n, " ("),
+				str_or(senders.s, ""), str_if(senders.n, ")"));
 	}
 }
 
@@ -531,27 +535,11 @@ static const struct {
 		"sample less: 1 in 10,000 or coarser on ports of 400G"},
 };
 
-/* "192.0.2.9 17, 192.0.2.10 3": whose datagrams were not read. */
-static void sflow_strangers(
-	const struct doctor *doctor, const struct config_capture *capture, struct str *out)
-{
-	rw_cleanup(str_done) struct str start = {0};
-	const char *key;
-	json_t *value;
-	str_addf(&start, "capture/%s/stranger_", capture->name);
-	json_object_foreach (doctor->health, key, value) {
-		if (strncmp(key, start.s, start.n) != 0)
-			continue;
-		str_addf(out, "%s%s %.0f", str_if(out->n, ", "), key + start.n,
-			json_number_value(value));
-	}
-}
-
 void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes)
 {
 	rw_cleanup(str_done) struct str strangers = {0};
 	const double datagrams = doctor_health(doctor, "capture/%s/datagrams", capture->name);
-	sflow_strangers(doctor, capture, &strangers);
+	doctor_names(doctor, "capture", capture->name, "refused:not_allowed:", &strangers);
 	if (datagrams == 0) {
 		str_add(notes, "no sFlow has come: this capture says nothing about the fabric; ");
 		doctor_todo(doctor, false, capture->name,

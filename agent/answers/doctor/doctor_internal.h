@@ -63,6 +63,9 @@ void doctor_push(struct doctor *doctor); /* receivers of what devices push */
 void doctor_jobs(struct doctor *doctor); /* files of the scheduler */
 void doctor_agents(struct doctor *doctor); /* who shares the fabric, and the judge */
 void doctor_ship(struct doctor *doctor); /* where the store's content goes as well */
+/* doctor_names - "192.0.2.9 17, ...": what the keys FAMILY/NAME/@begin... of health name. */
+void doctor_names(const struct doctor *doctor, const char *family, const char *name,
+	const char *begin, struct str *out);
 /* doctor_sflow - of a capture with 'listen'; adds to its notes, each with "; " behind it. */
 void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes);
 

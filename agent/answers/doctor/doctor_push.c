@@ -26,7 +26,7 @@ static const struct push_trouble push_troubles[] = {
 		"give the device 'push: { names: [NAME] }' with the name that it gives itself, or "
 		"'push: "
 		"{ address: ADDRESS }'",
-		"nodevice:"},
+		"refused:no_device:"},
 	{"misnamed",
 		"pushed messages name a host that is no device, and were taken for the device of "
 		"their address",
@@ -38,10 +38,10 @@ static const struct push_trouble push_troubles[] = {
 		"were refused",
 		"find out who sends in its name; if it is right, set push.address or take push.pin "
 		"away",
-		"pinned:"},
+		"refused:pinned:"},
 	{"strangers", "connections came from addresses that are not allowed, and were refused",
 		"add the senders to push.allow, or their address to the device (push.address)",
-		"stranger_"},
+		"refused:not_allowed:"},
 	{"delta_points", "pushed points are delta sums, which are not taken",
 		"export running totals (cumulative temporality)", NULL},
 	{"no_place_points", "pushed points do not say which port they are of",
@@ -55,33 +55,33 @@ static const struct push_trouble push_troubles[] = {
 	{"beyond_points", "pushed points belong to more series or names than a sender may bring",
 		"export less there: fewer ports, or fewer labels; or do not allow the sender "
 		"(push.allow)",
-		"beyond:"},
+		"refused:share:"},
 	{"refused_rate", "messages came faster than push.max_points_s and were told to come again",
-		"raise push.max_points_s, or export less often on the devices", NULL},
+		"raise push.max_points_s, or export less often on the devices", "refused:rate:"},
 	{"refused_size", "messages were larger than push.max_message",
-		"raise push.max_message, or let the devices send smaller ones", NULL},
+		"raise push.max_message, or let the devices send smaller ones", "refused:size:"},
 	{"refused_full",
 		"messages came faster than they can be stored, and were told to come again",
-		"export less often on the devices", NULL},
+		"export less often on the devices", "refused:full:"},
 	{"bad_messages", "messages were no OTLP metrics",
 		"look what else sends to this port, and at the version of the sender's software",
-		NULL},
+		"refused:malformed:"},
 	{"failed_handshakes", "TLS handshakes failed",
 		"see whether the device trusts push.tls.cert, and shows a certificate when "
 		"push.tls.client_ca is set",
 		NULL},
 	{"crowded", "connections were refused because there were too many",
-		"raise push.max_connections", NULL},
+		"raise push.max_connections", "refused:crowded:"},
 };
 
 /* Of a receiver of IPFIX. */
 static const struct push_trouble ipfix_troubles[] = {
 	{"templates_refused",
 		"IPFIX templates or observation domains are more than one sender may have",
-		"send fewer from there, or do not allow the sender (push.allow)", "refused_"},
+		"send fewer from there, or do not allow the sender (push.allow)", "refused:share:"},
 	{"strangers", "IPFIX datagrams came from addresses that are not allowed, and were not read",
 		"add the senders to push.allow, or their address to the device (push.address)",
-		"stranger_"},
+		"refused:not_allowed:"},
 	{"unknown_values", "IPFIX values are of elements that nothing here reads",
 		"nothing, if you do not need them; else export SAI counters that it reads "
 		"(docs/push-ipfix.md)",
@@ -93,15 +93,14 @@ static const struct push_trouble ipfix_troubles[] = {
 		"raise net.core.rmem_max and push.buffer", NULL},
 };
 
-/* "fan_speed 17, temperature 3, ...": those that were counted most stand first as they came. */
-static void push_names(
-	const struct doctor *doctor, const char *receiver, const char *begin, struct str *out)
+void doctor_names(const struct doctor *doctor, const char *family, const char *name,
+	const char *begin, struct str *out)
 {
 	rw_cleanup(str_done) struct str start = {0};
 	const char *key;
 	json_t *value;
 	size_t n = 0;
-	str_addf(&start, "push/%s/%s", receiver, begin);
+	str_addf(&start, "%s/%s/%s", family, name, begin);
 	json_object_foreach (doctor->health, key, value) {
 		if (strncmp(key, start.s, start.n) != 0 || !(json_number_value(value) > 0))
 			continue;
@@ -121,7 +120,7 @@ static void push_trouble(
 	if (!(n > 0))
 		return;
 	if (trouble->named)
-		push_names(doctor, receiver, trouble->named, &names);
+		doctor_names(doctor, "push", receiver, trouble->named, &names);
 	doctor_todo(doctor, false, receiver, trouble->remedy, "%.0f %s%s%s%s", n, trouble->what,
 		str_if(names.n, " ("), str_or(names.s, ""), str_if(names.n, ")"));
 }

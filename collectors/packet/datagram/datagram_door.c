@@ -13,31 +13,6 @@
 #define TICK (100 * NS_PER_MS)
 #define SKIP_INTERVALS 16 /* a clock that jumps further leaves no empty intervals behind */
 
-void datagram_named_add(struct datagram_named *named, const char *host)
-{
-	size_t i = 0;
-	while (i < named->n && !str_eq(named->v[i].host, host))
-		i++;
-	if (i == DATAGRAM_NAMED)
-		return;
-	if (i == named->n) {
-		named->n++;
-		named->v[i].times = 0;
-		snprintf(named->v[i].host, sizeof(named->v[i].host), "%s", host);
-	}
-	named->v[i].times++;
-}
-
-void datagram_named_figures(
-	const struct datagram_named *named, const char *prefix, collector_figure_fn *fn, void *arg)
-{
-	for (size_t i = 0; i < named->n; i++) {
-		char key[ADDRESS_TEXT_MAX + 16];
-		snprintf(key, sizeof(key), "%s_%s", prefix, named->v[i].host);
-		fn(arg, key, "", (double)named->v[i].times);
-	}
-}
-
 static void door_stranger(struct datagram_door *door, const uint8_t source[16])
 {
 	char host[ADDRESS_TEXT_MAX];
@@ -46,7 +21,7 @@ static void door_stranger(struct datagram_door *door, const uint8_t source[16])
 	complain(&door->strange, loop_now(door->loop), LOG_WARN_, door->name,
 		"%s from %s, which is not allowed: not read. %s", door->protocol->word, host,
 		door->protocol->stranger_step);
-	datagram_named_add(&door->strangers, host);
+	refused_add(&door->strangers, host);
 }
 
 static void door_datagram(void *arg, const uint8_t source[16], const uint8_t *data, size_t n)

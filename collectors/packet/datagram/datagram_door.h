@@ -12,23 +12,8 @@
 
 #include "collectors/packet/datagram/datagram_senders.h"
 #include "collectors/target/collector.h"
-#include "config/address.h"
+#include "collectors/target/refused.h"
 #include "config/config.h"
-
-enum { DATAGRAM_NAMED = 8 };
-
-/* The first few addresses of which something is told, and how often each. */
-struct datagram_named {
-	struct {
-		char host[ADDRESS_TEXT_MAX];
-		uint64_t times;
-	} v[DATAGRAM_NAMED];
-	size_t n;
-};
-void datagram_named_add(struct datagram_named *named, const char *host);
-/* datagram_named_figures - "<prefix>_<host>" for each. */
-void datagram_named_figures(
-	const struct datagram_named *named, const char *prefix, collector_figure_fn *fn, void *arg);
 
 struct datagram_protocol {
 	const char *name, *word; /* "sflow" of the target, "sFlow" in messages */
@@ -55,7 +40,7 @@ struct datagram_door {
 	int64_t interval_ns, from_ns; /* of the interval under way, wall clock */
 	struct target target;
 	uint64_t datagrams, from_strangers;
-	struct datagram_named strangers;
+	struct refused strangers;
 
 	/* its own */
 	const struct datagram_protocol *protocol;

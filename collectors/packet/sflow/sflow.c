@@ -381,7 +381,7 @@ static void sflow_collector_figures(const void *instance, collector_figure_fn *f
 	};
 	for (size_t i = 0; i < rw_countof(figures); i++)
 		fn(arg, figures[i].key, "", (double)figures[i].value);
-	datagram_named_figures(&listen->door.strangers, "stranger", fn, arg);
+	refused_figures(&listen->door.strangers, "not_allowed", fn, arg);
 }
 
 const struct collector collector_sflow = {.name = "sflow",

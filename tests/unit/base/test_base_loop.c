@@ -212,7 +212,8 @@ static void test_work(void **state)
 	assert_int_equal(w->count, 1);
 }
 
-/* Work that waits for a pipe, as for a file on a mount that hangs. .events are late, .count ended. */
+/* Work that waits for a pipe, as for a file on a mount that hangs. .events are late, .count ended.
+ */
 static void work_hangs(void *arg)
 {
 	char byte;

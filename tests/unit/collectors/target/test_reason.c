@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "collectors/target/reason.h"
+#include "collectors/target/refused.h"
 
 static const char *const protocols[] = {
 	"", "snmp", "gnmi", "scrape", "push", "otlp", "ipfix", "pcap", "sflow"};
@@ -128,12 +129,36 @@ static void test_next_steps(void **state)
 	assert_non_null(strstr(refused, "access list"));
 }
 
+static void take_refused(void *arg, const char *key, const char *unit, double value)
+{
+	if (str_eq(key, "refused:rate:10.0.0.1"))
+		*(double *)arg = value;
+}
+
+/* Among a thousand addresses that come once is the one that comes often. */
+static void test_refused(void **state)
+{
+	struct refused refused = {0};
+	double times = 0;
+	for (int i = 0; i < 1000; i++) {
+		char once[16];
+		snprintf(once, sizeof(once), "192.0.%d.%d", i / 250, i % 250);
+		refused_add(&refused, once);
+		if (i >= 100 && i % 3 == 0)
+			refused_add(&refused, "10.0.0.1");
+	}
+	refused_figures(&refused, "rate", take_refused, &times);
+	assert_true(times > 0 && times <= 300);
+	assert_int_equal(refused.n, REFUSED_SENDERS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_next_steps),
+		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -531,7 +531,7 @@ static void test_pushed_words(void **state)
 		{"push/push0/misnamed", 4, "4 pushed messages name a host that is no device"},
 		{"push/push0/misnamed:son1_at_10.0.0.7", 4, "(son1_at_10.0.0.7 4)"},
 		{"push/push0/pinned_points", 5, "5 pushed points name a device with push.pin"},
-		{"push/push0/pinned:leaf2_at_10.0.0.9", 5, "(leaf2_at_10.0.0.9 5)"},
+		{"push/push0/refused:pinned:leaf2_at_10.0.0.9", 5, "(leaf2_at_10.0.0.9 5)"},
 		{"push/mute/values", 0, "nothing has been pushed to it yet"},
 		{"push/hft/unknown_values", 34, "34 IPFIX values are of elements that nothing"},
 		{"push/hft/unknown:e0_82", 34, "(e0_82 34)"},
