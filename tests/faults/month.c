@@ -3,7 +3,9 @@
  * ends: samples are stored, sealed, rolled up, deleted by age and by quota as an agent would do it.
  * What was given is kept in a book of the test's own, by which everything that is read is judged.
  *
- *   month [--days N] [--step S] [--raw D] [--minute D] [--hour D] [--quota MB] [--say]
+ *   month [--days N] [--step S] [--raw D] [--minute D] [--hour D] [--quota MB] [--nth N] [--say]
+ *
+ * --nth: before each deletion one is cut off by the 1st, 2nd, ... N-th call of a kind that fails.
  *
  * Lengths are in days, the step in seconds. Without arguments it takes seconds; two years at ages
  * as configured: month --days 800 --step 600 --raw 7 --minute 90 --hour 730 --say.
@@ -37,6 +39,7 @@
 #include "db/store/retain_watch.h"
 #include "db/store/store.h"
 #include "db/store/store_backend.h"
+#include "tests/faults/fault_vfs.h"
 
 #define T0 INT64_C(1700006400000000000) /* midnight */
 #define HOUR_NS (3600 * NS_PER_S)
@@ -51,6 +54,8 @@ enum { IN_OCTETS, IN_ERRORS, PFC_FRAMES, RX_POWER, CABLE, TRUST };
 
 static struct month {
 	int days, step_s, raw_days, minute_days, hour_days;
+	int nth; /* 0: nothing fails */
+	int64_t struck, failed; /* deletions cut off; calls that failed */
 	uint64_t quota_bytes;
 	bool say;
 
@@ -456,6 +461,29 @@ static void give_incident(const char *state)
 	store_incident(month.store, &incident);
 }
 
+static void keep_house_failing(void)
+{
+	static const struct fault_plan faults[] = {
+		{.ops = FAULT_BIT(FAULT_WRITE), .rc = SQLITE_FULL},
+		{.ops = FAULT_BIT(FAULT_WRITE), .rc = SQLITE_IOERR_WRITE, .torn = true},
+		{.ops = FAULT_BIT(FAULT_READ), .rc = SQLITE_IOERR_READ},
+		{.ops = FAULT_BIT(FAULT_SYNC), .rc = SQLITE_IOERR_FSYNC},
+		{.ops = FAULT_BIT(FAULT_SHM_LOCK), .rc = SQLITE_BUSY},
+		{.ops = FAULT_BIT(FAULT_MALLOC), .rc = SQLITE_NOMEM},
+	};
+	struct fault_plan plan = faults[month.struck % rw_countof(faults)];
+	struct err e = {0};
+	bool more = true;
+
+	plan.first = 1 + month.struck++ / (int64_t)rw_countof(faults) % month.nth;
+	plan.times = 1;
+	fault_vfs_plan(&plan);
+	while (more && sqlite_backend.maintain(month.state, month.now_ns, &more, &e) == 0)
+		;
+	month.failed += fault_vfs_failed();
+	fault_vfs_plan(NULL);
+}
+
 static void keep_house(void)
 {
 	struct err e = {0};
@@ -467,6 +495,8 @@ static void keep_house(void)
 		.quota_bytes = month.quota_bytes};
 
 	sqlite_backend.keep(month.state, &o);
+	if (month.nth)
+		keep_house_failing();
 	for (int i = 0; more && i < 1000; i++)
 		if (sqlite_backend.maintain(month.state, month.now_ns, &more, &e) < 0) {
 			fault("%s", e.text);
@@ -615,7 +645,7 @@ static void month_options(int argc, char **argv)
 		int *to;
 	} options[] = {{"--days", &month.days}, {"--step", &month.step_s},
 		{"--raw", &month.raw_days}, {"--minute", &month.minute_days},
-		{"--hour", &month.hour_days}};
+		{"--hour", &month.hour_days}, {"--nth", &month.nth}};
 
 	for (int i = 1; i < argc; i++) {
 		month.say |= strcmp(argv[i], "--say") == 0;
@@ -630,6 +660,10 @@ static void month_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	month_options(argc, argv);
+	if (month.nth) {
+		fault_vfs_register_malloc();
+		fault_vfs_register();
+	}
 	if (month_begin() < 0)
 		return 1;
 	log_set_level(LOG_INFO_);
@@ -639,8 +673,9 @@ int main(int argc, char **argv)
 	month_end();
 	printf("%d days, %" PRId64
 	       " steps of %d s, %d series: the log had at most %.1f MB, the file "
-	       "%.2f MB; %" PRIu64 " samples were read meanwhile in %" PRIu64 " walks; %d faults\n",
+	       "%.2f MB; %" PRIu64 " samples were read meanwhile in %" PRIu64
+	       " walks; %d faults, %" PRId64 " calls failed\n",
 		month.days, month.at, month.step_s, SERIES, (double)month.log_most / 1e6,
-		(double)month.file_most / 1e6, month.read, month.walks, month.faults);
-	return month.faults > 0;
+		(double)month.file_most / 1e6, month.read, month.walks, month.faults, month.failed);
+	return month.faults > 0 || (month.nth && month.failed == 0);
 }
