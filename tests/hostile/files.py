@@ -2,10 +2,11 @@
 """files.py ROCEWATCH DOCS [--all | WORD...] - a strange file in the place of every path that the configuration or a command takes: an error within 5 s, in 64 MB.
 
 The paths are those of the printed pages: keys of schema/rocewatch.yaml.schema.json that speak of a file; words and options of commands.md that are one. A new key or
-option is judged here without a line. Each with one kind of file, with --all or the places that hold a WORD with all. What 'config check' leaves to the agent, an
-agent is started with: it ends by itself or by SIGTERM."""
+option is judged here without a line. So are the files of a recorded case. Each with one kind of file, with --all or the places that hold a WORD with all. What
+'config check' leaves to the agent, an agent is started with: it ends by itself or by SIGTERM."""
 import json, os, re, signal, socket, subprocess, sys, tempfile, time, zlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import Limit  # noqa: E402
 
@@ -19,14 +20,9 @@ WORDS = {"address": "127.0.0.1:9", "listen": "127.0.0.1:9", "server": "127.0.0.1
          "run": ["/bin/true"], "role": "leaf", "credentials": "lab", "device": "leaf1", "interface": "lo"}
 BASE = {"store": {"path": "db"}, "credentials": {"lab": {"snmp": {"version": "2c", "community_file": "{good}"}}},
         "devices": [{"name": "leaf1", "role": "leaf", "snmp": {"address": "127.0.0.1:9", "credentials": "lab"}}]}
-
-
-def huge(path):
-    with open(path, "w", encoding="utf-8") as f:
-        f.truncate(1 << 40)
-
-
-STRANGE = {"fifo": os.mkfifo, "socket": lambda path: socket.socket(socket.AF_UNIX).bind(path), "directory": os.mkdir, "huge": huge,
+CASE = "fabric: f\ndevices:\n  - { name: leaf1, role: leaf }\n"
+STRANGE = {"fifo": os.mkfifo, "socket": lambda path: socket.socket(socket.AF_UNIX).bind(path), "directory": os.mkdir,
+           "huge": lambda path: (Path(path).touch(), os.truncate(path, 1 << 40)),
            "symlink": lambda path: (os.mkfifo(path + "-to"), os.symlink(path + "-to", path)), "endless": lambda path: os.symlink("/dev/zero", path),
            "loop": lambda path: os.symlink(path, path)}
 
@@ -83,15 +79,14 @@ def run(program, words, folder, stop_s=None):
     env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
     with tempfile.TemporaryFile(dir=folder) as out:
         p = subprocess.Popen([program, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, start_new_session=True)
-        limit, told, code = Limit(LIMIT_S), stop_s is None, None
+        limit, told = Limit(LIMIT_S), stop_s is None
         while not (ended := os.wait4(p.pid, os.WNOHANG))[0] and not (told and limit.over()):
             if not told and time.monotonic() > limit.begin + stop_s:
                 limit, told = Limit(LIMIT_S), True
                 p.terminate()
             time.sleep(0.005)
-        if ended[0]:
-            code = os.waitstatus_to_exitcode(ended[1])
-        else:
+        code = os.waitstatus_to_exitcode(ended[1]) if ended[0] else None
+        if code is None:
             os.killpg(p.pid, signal.SIGKILL)
             ended = os.wait4(p.pid, 0)
         p.returncode = 0
@@ -102,29 +97,34 @@ def run(program, words, folder, stop_s=None):
 def judge(program, folder, place, words, config, kind):
     with tempfile.TemporaryDirectory(dir=folder) as own:
         path = os.path.join(own, kind)  # of its own: some commands write there
+        if place.startswith("case/"):
+            path = os.path.join(own, place)
+            os.mkdir(os.path.join(own, "case"))
+            Path(own, "case/fabric.yaml").write_text(CASE, encoding="utf-8")
+            Path(path).unlink(missing_ok=True)
         STRANGE[kind](path)
-
         def fill(text):
             return text.replace("{good}", os.path.join(folder, "good")).replace("{bad}", path)
         if config:
-            with open(os.path.join(own, "c.yaml"), "w", encoding="utf-8") as f:
-                f.write(fill(json.dumps({**BASE, **config, "store": {**BASE["store"], **config.get("store", {})}})))
+            config = {**BASE, **config, "store": {**BASE["store"], **config.get("store", {})}}
+            Path(own, "c.yaml").write_text(fill(json.dumps(config)), encoding="utf-8")
         code, text, mb = run(program, [fill(w) for w in words or ["config", "check", "c.yaml"]], own)
         if config and code == 0:
             code, text, mb = run(program, ["agent", "-c", "c.yaml"], own, stop_s=0.5)
         fault = "did not end" if code is None else "signal %d" % -code if code < 0 and code != -signal.SIGTERM else "%d MB" % mb if mb > LIMIT_MB else ""
-        return place, kind, fault, code, text.strip()
+        told = not place.startswith("case/") or code != 0 and place in text
+        return place, kind, fault or ("" if told else "not told"), code, text.strip()
 
 
 def main():
-    program, docs, picked = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    with open(os.path.join(docs, "schema/rocewatch.yaml.schema.json"), encoding="utf-8") as f:
-        places = [(place, None, config) for place, config in keys(json.load(f), lambda v: v)]
-    with open(os.path.join(docs, "commands.md"), encoding="utf-8") as f:
-        places += [(place, words, None) for place, words in commands(f.read())]
+    program, docs, picked = os.path.abspath(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
+    schema = json.loads((docs / "schema/rocewatch.yaml.schema.json").read_text(encoding="utf-8"))
+    places = [(place, None, config) for place, config in keys(schema, lambda v: v)]
+    places += [(place, words, None) for place, words in commands((docs / "commands.md").read_text(encoding="utf-8"))]
+    places += [("case/" + name, ["replay", "--from", "case"], None) for name in ("fabric.yaml", "samples.tsv")]
     with tempfile.TemporaryDirectory(prefix="rw-files-") as folder, ThreadPoolExecutor(2) as pool:
-        with open(os.open(os.path.join(folder, "good"), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as f:
-            f.write("a good secret of one line\n")
+        Path(folder, "good").write_text("a good secret of one line\n", encoding="utf-8")
+        Path(folder, "good").chmod(0o600)
         whole = [p for p in picked if p != "--all"]
         todo = [(program, folder, *row, kind) for row in places for i, kind in enumerate(STRANGE)
                 if any(w in row[0] for w in whole) or picked == ["--all"] or not picked and zlib.crc32(row[0].encode()) % len(STRANGE) == i]

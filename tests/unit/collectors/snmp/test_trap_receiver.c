@@ -190,7 +190,6 @@ static void test_unknown_sender(void **state)
 	tool("snmptrap", " -v1 -c secret", " 1.3.6.1.4.1.8072.3.2.10 192.0.2.9 0 0 ''", 1);
 	assert_int_equal(b.n_events, 0);
 	assert_int_equal(trap_receiver_counters(b.r)->unknown_sender, 2);
-	assert_int_equal(trap_receiver_counters(b.r)->by_unknown.v[0].times, 2);
 	assert_string_equal(trap_receiver_counters(b.r)->by_unknown.v[0].sender, "127.0.0.1");
 }
 

@@ -129,27 +129,21 @@ static void test_next_steps(void **state)
 	assert_non_null(strstr(refused, "access list"));
 }
 
-static void take_refused(void *arg, const char *key, const char *unit, double value)
-{
-	if (str_eq(key, "refused:rate:10.0.0.1"))
-		*(double *)arg = value;
-}
-
 /* Among a thousand addresses that come once is the one that comes often. */
 static void test_refused(void **state)
 {
 	struct refused refused = {0};
-	double times = 0;
+	char once[16];
+	bool named = false;
 	for (int i = 0; i < 1000; i++) {
-		char once[16];
 		snprintf(once, sizeof(once), "192.0.%d.%d", i / 250, i % 250);
 		refused_add(&refused, once);
 		if (i >= 100 && i % 3 == 0)
 			refused_add(&refused, "10.0.0.1");
 	}
-	refused_figures(&refused, "rate", take_refused, &times);
-	assert_true(times > 0 && times <= 300);
-	assert_int_equal(refused.n, REFUSED_SENDERS);
+	for (size_t i = 0; i < refused.n; i++)
+		named |= str_eq(refused.v[i].sender, "10.0.0.1");
+	assert_true(named);
 }
 
 int main(void)
