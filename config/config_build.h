@@ -30,9 +30,6 @@ void build_file(struct build *build, const struct yaml_node *section, const char
  */
 void build_tls(struct build *build, const struct yaml_node *section, const char *ca,
 	const char *cert, const char *key);
-/* build_scrape - the hosts that are scraped; after the credentials and the fabric. config_scrape.c.
- */
-void build_scrape(struct build *build);
 /* config_scraped_keep - the others are let go: hosts that no switch of @agent is linked to. Of a
  * host without a link the first agent takes care. */
 void config_scraped_keep(struct config *config, const char *agent);

@@ -1,7 +1,6 @@
 /* config_credentials - the log-ins of the configuration: each secret is named, never contained. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "agent/document/json_value.h"
-#include "agent/document/quantity.h"
 #include "agent/incident/incident_json.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

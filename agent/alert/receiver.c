@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "config/schema.h"
 
 #define END_WAIT_NS (100 * NS_PER_MS)

@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/bytes.h"
 #include "base/str.h"
-#include "config/config_build.h"
 #include "config/receiver_rows.h"
 
 static char *webhook_body(const struct alert_message *message)

@@ -6,7 +6,6 @@
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"
-#include "agent/document/json_value.h"
 
 /* ---- reading ---------------------------------------------------------------------- */
 

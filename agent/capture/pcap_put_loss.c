@@ -9,8 +9,6 @@
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
-#include "agent/capture/pcap_words.h"
-#include "agent/document/json_value.h"
 
 enum { LOSS_QPS_TOLD = 3 }; /* of one cause, below sentences about all of them */
 

@@ -21,7 +21,6 @@
 #include "agent/import/import_sonic.h"
 #include "config/profile/config_profiles.h"
 #include "config/config.h"
-#include "config/yaml.h"
 
 extern const struct command command_config;
 

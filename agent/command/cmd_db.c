@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "config/config.h"
 #include "db/clickhouse/ch_rows.h"
 #include "db/model/metric.h"
 #include "db/open.h"

@@ -2,7 +2,6 @@
  * cmd_profile - "rocewatch profile": lists and shows the profiles, and tests one on a live device
  * (profile_test).
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

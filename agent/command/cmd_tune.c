@@ -18,7 +18,6 @@
 #include "agent/tuning/tune_record.h"
 #include "agent/tuning/tune_review.h"
 #include "analyzers/tune/tune_effect.h"
-#include "analyzers/tune/tune_evidence.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -27,8 +26,6 @@
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
 #include "db/series/history.h"
-
-/* ---- cmd_tune_whatif ------------------------------------------------------- */
 
 /* cmd_tune_whatif - makes the answer of "rocewatch tune whatif": what other thresholds would do, by
  * the queue model calibrated on the time range asked for. */

@@ -8,7 +8,6 @@
 #include "agent/modules.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/loop.h"
 #include "base/str.h"
 #include "base/text_clean.h"

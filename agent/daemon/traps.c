@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/str.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/judge/pipeline.h"
 #include "agent/sources/sources.h"

@@ -19,7 +19,6 @@
 #include "base/str.h"
 #include "db/open.h"
 #include "db/series/history.h"
-#include "db/store/store.h"
 
 #define BLOCKS 60 /* of throughput, before and after */
 #define BLOCKS_LEAST 20

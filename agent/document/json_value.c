@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/text_clean.h"
-#include "agent/document/quantity.h"
 
 /* ---- json_print - writes JSON, with an escape for what must not reach a terminal. */
 

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "agent/document/json_value.h"
 
 void str_add_scaled(struct str *out, double value, const char *suffix)
 {

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/document/json_value.h"
-#include "agent/document/quantity.h"
 
 /* ---- one sample ------------------------------------------------------------ */
 

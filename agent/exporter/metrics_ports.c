@@ -3,7 +3,6 @@
  * large fabric that is hundreds of thousands of series, so by default only ports that stand out are
  * on the page: those that are paused most, the busiest uplinks, and subjects of open incidents.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"

@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "base/text_clean.h"
 
 enum { JOB_NAME_BYTES = 200 };

@@ -10,11 +10,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "agent/document/example.h"
 #include "agent/document/writer.h"
 
-struct arena;
 struct client;
 
 /* What the user asks for beside the time range. Borrowed. */
@@ -24,7 +24,7 @@ struct report_ask {
 	double warn, critical; /* limits instead of the configured ones; 0: those */
 };
 
-/* What a report found. report_result_done() drops it. */
+/* What a report found. */
 struct report_result {
 	json_t *doc;
 	const void
@@ -32,7 +32,14 @@ struct report_result {
 	struct arena *arena; /* holds it; may be NULL */
 	int64_t window_ns; /* length of the windows it was measured in */
 };
-void report_result_done(struct report_result *result); /* also for rw_cleanup() */
+/* report_result_done - drops it; also for rw_cleanup(). */
+static inline void report_result_done(struct report_result *result)
+{
+	json_decref(result->doc);
+	if (result->arena)
+		arena_free(result->arena);
+	*result = (struct report_result){0};
+}
 
 struct report {
 	const char *name; /* the word on the command line */

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/answers/common/report_frame.h"
 #include "db/series/history.h"
 
 #define DAY_NS (24 * 3600 * NS_PER_S)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agent/answers/watch/watch_frame.h"
-#include "agent/document/json_value.h"
 #include "agent/screen/screen_rows.h"
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -2,7 +2,6 @@
  * publishes peers and contradictions. Owns the last report of each device. */
 #include "agent/sources/discovery.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"

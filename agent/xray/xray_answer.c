@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "base/str.h"

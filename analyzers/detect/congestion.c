@@ -28,15 +28,12 @@
 #include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/finding_build.h"
-#include "analyzers/finding_list.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
-
-/* ---- cnp_starved ----------------------------------------------------------- */
 
 /*
  * cnp_starved - drops in the queue that carries CNPs: senders do not learn that they must slow

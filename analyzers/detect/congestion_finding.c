@@ -2,7 +2,6 @@
  * next steps. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/congestion_signs.h"
@@ -13,8 +12,6 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "config/class_policy.h"
-
-/* ---- congestion_nic_finding ------------------------------------------------ */
 
 /* congestion_nic_finding - the findings of congestion_nic.c: sentence, evidence, roles. */
 

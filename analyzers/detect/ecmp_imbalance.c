@@ -32,12 +32,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
-#include "analyzers/finding_list.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/observe.h"
 #include "base/arena.h"
@@ -46,8 +44,6 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "db/model/finding.h"
-
-/* ---- ecmp_imbalance_text --------------------------------------------------- */
 
 /*
  * ecmp_imbalance_text - what the analyzer ecmp_imbalance says of a measured group, and which member

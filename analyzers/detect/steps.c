@@ -27,7 +27,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/job_limits.h"
 #include "analyzers/measure/observe.h"
@@ -35,7 +34,6 @@
 #include "analyzers/measure/storage_phase.h"
 #include "analyzers/finding_build.h"
 #include "base/number.h"
-#include "db/model/entity.h"
 
 #define SILENT_PAUSE 0.001 /* share of time; below it, tuning stops as well (docs/tuning.md) */
 #define SILENT_MARKS 0.001 /* marked over sent */

@@ -14,9 +14,6 @@
 #include "analyzers/tune/tune_world.h"
 #include "analyzers/tune/tune_worth.h"
 #include "base/arena.h"
-#include "base/str.h"
-
-/* ---- tune_dose_headroom ---------------------------------------------------- */
 
 /*
  * tune_dose_headroom - rows 1 and 2 of the decision table: how much a priority group has to hold

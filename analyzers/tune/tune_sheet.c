@@ -9,7 +9,6 @@
 
 #include "analyzers/tune/tune_effect.h"
 #include "analyzers/tune/tune_evidence.h"
-#include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_rules.h"
 #include "analyzers/tune/tune_world.h"
 #include "base/arena.h"
@@ -20,8 +19,6 @@
 #include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
-
-/* ---- tune_basis ------------------------------------------------------------ */
 
 /* tune_basis - one hash over everything a sheet was computed from. */
 

@@ -11,10 +11,10 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "collectors/push/push_map.h"
-#include "config/profile/profile_push.h"
 #include "config/push_objects.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
+#include "config/profile/profile_push.h"
 
 /* ---- ipfix_flow - sums up records, and looks fields up. */
 
@@ -272,8 +272,6 @@ size_t ipfix_flow_end(struct ipfix_flow *flow, int64_t interval_ns, struct ipfix
 	flow->records = 0;
 	return n;
 }
-
-/* ---- ipfix_sequence -------------------------------------------------------- */
 
 /* ipfix_sequence - habits and gaps. */
 

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "config/profile/profile.h"
 #include "config/profile/profile_push.h"
 #include "db/model/entity.h"
 #include "config/address.h"
@@ -209,8 +208,6 @@ static void push_senders_describe(const uint8_t address[16], const struct push_l
 	else
 		snprintf(ret, SENDER_TEXT_MAX, "%s", host);
 }
-
-/* ---- push_hash ------------------------------------------------------------- */
 
 /*
  * push_hash - a fast keyed hash of short texts, for tables whose keys strangers choose: without the

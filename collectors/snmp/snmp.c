@@ -1,6 +1,6 @@
 /*
- * snmp - the life of one polled device: sessions, the API, and the collector. Its polls are in
- * snmp_poll.c, the reasons of its failures in snmp_reason.c.
+ * snmp - the life of one polled device: sessions, the API, and the collector. Its polls, and the
+ * reasons of its failures, are in snmp_poll.c.
  */
 #include "collectors/snmp/snmp_target.h"
 

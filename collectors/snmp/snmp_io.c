@@ -23,12 +23,9 @@
 #include "base/map.h"
 #include "base/process.h"
 #include "base/str.h"
-#include "collectors/snmp/snmp_engine.h"
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_message.h"
 #include "collectors/target/reason.h"
-
-/* ---- snmp_key -------------------------------------------------------------- */
 
 /*
  * snmp_key - SNMPv3 passwords made into keys (RFC 3414 A.2: a megabyte is hashed), on a pool
@@ -183,8 +180,6 @@ static void snmp_key_leave(struct snmp_key_waiter *waiter)
 			}
 	waiter->waiting = false;
 }
-
-/* ---- snmp_socket ----------------------------------------------------------- */
 
 /*
  * snmp_socket - a connected UDP socket to one agent: a connected one hears "port unreachable".

@@ -1,6 +1,6 @@
 /*
  * snmp_target - one device that is polled; shared by snmp.c (sessions and the API), snmp_poll.c
- * (its polls) and snmp_reason.c (why they fail).
+ * (its polls, and why they fail).
  */
 #ifndef RW_COLLECTORS_SNMP_TARGET_H
 #define RW_COLLECTORS_SNMP_TARGET_H
@@ -10,7 +10,6 @@
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_lldp.h"
 #include "collectors/snmp/snmp_refresh.h"
-#include "collectors/snmp/snmp_uptime.h"
 #include "collectors/target/target.h"
 #include "config/profile/profile.h"
 
@@ -56,13 +55,6 @@ struct snmp_target {
 	uint64_t neighbors_changed; /* lldpStatsRemTablesLastChangeTime */
 	char *sysname;
 };
-
-/* ---- snmp_reason.c ------------------------------------------------------- */
-
-/* snmp_reason - why this answer, or the error in it, ends the session. Reads how far the session
- * had come. */
-void snmp_reason(
-	const struct snmp_target *target, const struct snmp_answer *answer, struct reason *ret);
 
 /* ---- snmp_poll.c --------------------------------------------------------- */
 

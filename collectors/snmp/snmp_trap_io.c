@@ -19,7 +19,7 @@
 #include "base/locked.h"
 #include "base/loop.h"
 #include "base/str.h"
-#include "collectors/snmp/snmp_engine.h"
+#include "collectors/snmp/snmp_message.h"
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_library.h"
 

@@ -13,10 +13,10 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "config/neighbor_kind.h"
-#include "config/profile/profile_gnmi.h"
 #include "config/profile/profile_read.h"
 #include "config/profile/profile_tune.h"
 #include "db/model/entity.h"
+#include "config/profile/profile_gnmi.h"
 
 #define FILE_MAX_BYTES (1u << 20)
 #define GENERIC "generic"
@@ -461,8 +461,6 @@ bool profile_is_management(const struct profile *profile, const char *port)
 	return false;
 }
 
-/* ---- profile_asic ---------------------------------------------------------- */
-
 /* profile_asic - finds the switching chip of a platform in the tables of all profiles. */
 
 const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform)
@@ -476,8 +474,6 @@ const struct tune_asic *profiles_asic(const struct profiles *profiles, const cha
 	}
 	return NULL;
 }
-
-/* ---- profile_neighbor ------------------------------------------------------ */
 
 /* profile_neighbor - the texts of an LLDP neighbour against the words of all profiles. */
 

@@ -2,7 +2,6 @@
 #include "config/profile/profile_evidence.h"
 
 #include <string.h>
-#include "base/str.h"
 #include "config/profile/profile_reader.h"
 
 static const char *const kinds[] = {

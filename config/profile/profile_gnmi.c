@@ -3,7 +3,6 @@
 #include "config/profile/profile_gnmi.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
 #include "base/str.h"

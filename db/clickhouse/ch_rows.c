@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "db/clickhouse/ch_client.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 
 #define MAY_COST CAUSE_MAY_COST

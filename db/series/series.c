@@ -7,12 +7,10 @@
 #include "db/series/series.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/stats.h"
 
 uint32_t series_after(const struct series *series, int64_t time_ns)
 {

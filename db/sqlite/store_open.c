@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "db/model/entity.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "db/store/retain_watch.h"
 #include "db/store/store_backend.h"
 #include "db/store/store_records.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collectors/snmp/snmp_engine.h"
+#include "collectors/snmp/snmp_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "collectors/snmp/snmp_engine.h"
+#include "collectors/snmp/snmp_message.h"
 #include "collectors/snmp/snmp_trap.h"
 #include "config/profile/profile.h"
 

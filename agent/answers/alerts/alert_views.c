@@ -1,7 +1,6 @@
 /* alert_views - alerts, silences and events of the database, as documents and as tables. */
 #include "agent/answers/alerts/alert_views.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

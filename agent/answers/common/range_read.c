@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/common/report_frame.h"
 #include "db/model/metric.h"

@@ -16,7 +16,6 @@
 #include "agent/answers/doctor/doctor_internal.h"
 #include "agent/client/peek.h"
 #include "agent/document/json_value.h"
-#include "agent/document/quantity.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"

@@ -12,7 +12,6 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/incident.h"
-#include "agent/incident/incident_record.h"
 #include "agent/incident/silence.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/query/query_rows.h"
 #include "db/series/history.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/client/client.h"

@@ -16,7 +16,6 @@
 
 #include "base/arena.h"
 #include "base/stats.h"
-#include "base/str.h"
 
 /* A root is accepted with this share of the pressure of its tree, and this many times the next. */
 #define ACCEPT_SHARE 0.4

@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 
 #define REOPEN_AFTER 3 /* failed transactions in a row: then the connection itself is suspected */

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "db/block/block_codec.h"
-#include "db/sqlite/schema/schema.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

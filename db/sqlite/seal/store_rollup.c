@@ -7,7 +7,6 @@
  * alone: made twice it is the same, and a value that came late makes it anew. It leaves the table
  * when all its metrics are made, so a kill at any point costs only time.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/cleanup.h"

@@ -8,7 +8,6 @@
  */
 #include "db/sqlite/write/store_spool.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "collectors/scrape/exposition.h"
 #include "collectors/scrape/scrape_reader.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"

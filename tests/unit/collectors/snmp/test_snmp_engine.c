@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/cleanup.h"
-#include "collectors/snmp/snmp_engine.h"
+#include "collectors/snmp/snmp_message.h"
 
 /* Answer of Debian's snmpd 5.9.3: a report with usmStatsUnknownEngineIDs.0, msgID 0x01020304, 17
  * octets of engine id, boots 1, time 1. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/cleanup.h"
-#include "collectors/snmp/snmp_uptime.h"
+#include "collectors/snmp/snmp_refresh.h"
 
 #define TICKS_PER_S 100u
 
