@@ -204,6 +204,21 @@ static int take_row(void *arg, int n, char *const *values, char *const *names)
 	return 0;
 }
 
+static size_t ask_minutes(struct history *history, struct arena *a)
+{
+	const uint16_t metric = M_PORT_OUT_OCTETS;
+	const struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
+		.metrics = &metric,
+		.n_metrics = 1,
+		.no_quantiles = true,
+		.from_ns = end_ns - HOUR_NS - 30 * NS_PER_S,
+		.to_ns = end_ns - 30 * NS_PER_S};
+	size_t n = 0;
+
+	history_each_rollup(history, &filter, 60 * NS_PER_S, take_rollup, &n, NULL);
+	return n;
+}
+
 static size_t ask_sql(struct history *history, const char *sql)
 {
 	size_t n = 0;
@@ -224,6 +239,16 @@ static size_t ask_sql_hour(struct history *history, struct arena *a)
 			"gbps "
 			"DESC LIMIT 10",
 			(long long)(end_ns - HOUR_NS)));
+}
+
+static size_t ask_sql_rates(struct history *history, struct arena *a)
+{
+	return ask_sql(history,
+		arena_printf(a,
+			"SELECT device, port, round(max * 8 / 1e9, 1) AS gbps FROM "
+			"rocewatch_rates('port.out_octets', %lld, %lld) ORDER BY gbps DESC LIMIT "
+			"10",
+			(long long)(end_ns - HOUR_NS), (long long)end_ns));
 }
 
 static size_t ask_sql_day(struct history *history, struct arena *a)
@@ -264,7 +289,9 @@ static const struct {
 	{"the last minute of all", ask_newest},
 	{"all samples of 2 minutes", ask_walk},
 	{"SQL: an hour of one metric", ask_sql_hour},
+	{"SQL: the same, rocewatch_rates", ask_sql_rates},
 	{"SQL: a port's day", ask_sql_day},
+	{"an hour of octets by minutes", ask_minutes},
 	{"24 h of pause by hours", ask_top},
 };
 
@@ -294,7 +321,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		const size_t n = questions[i].ask(history, a);
-		printf("%-28s %8.1f ms wall %8.1f ms CPU  %zu\n", questions[i].what,
+		printf("%-30s %8.1f ms wall %8.1f ms CPU  %zu\n", questions[i].what,
 			(double)(mono_now().ns - wall.ns) / 1e6, (cpu_s() - cpu) * 1e3, n);
 		history_close(history);
 		arena_free(a);

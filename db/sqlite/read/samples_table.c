@@ -1,6 +1,7 @@
 /* samples_table - the cursor of rocewatch_samples. It goes through devices, metrics and stretches
  * of time, each from one block to the next, so that memory is that of a block however long the
- * history is. All of it sees one state of the file: a statement is kept open meanwhile. */
+ * history is. All of it sees one state of the file: a statement is kept open meanwhile. The cursor
+ * of rocewatch_rates is the same one; its rows are what each series was in a step (tally.h). */
 #include "db/sqlite/read/samples_table.h"
 
 #include <stdint.h>
@@ -14,11 +15,13 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "db/model/metric.h"
+#include "db/sqlite/read/tally.h"
 #include "db/sqlite/schema/sqlite_io.h"
 
 struct samples_table {
 	sqlite3_vtab base; /* first */
 	sqlite3 *db;
+	bool steps; /* it is rocewatch_rates */
 };
 
 enum samples_statement { ST_HOLD, ST_DEVICES, ST_OWNER, ST_PORT, ST_NAME, ST_TEXT, ST_COUNT };
@@ -51,12 +54,23 @@ struct samples_cursor {
 	size_t n_series, at_series;
 	uint32_t at;
 	/* the series at hand */
-	const char *device_name, *row_port;
-	int row_priority;
+	const char *device_name;
+	struct entity_name { /* of an entity */
+		const char *port;
+		int priority;
+	} row_name;
 	bool has_before;
 	int64_t before_ns;
 	uint64_t before;
 	bool eof;
+	/* of rocewatch_rates */
+	bool steps, reading; /* .reading: of the metric and device at hand */
+	int64_t step_ns;
+	struct tally *tally;
+	struct entity_name *names; /* of the metric and device, by their .entity - 1 */
+	size_t n_names, cap_names;
+	struct rollup *rows;
+	size_t n_rows, cap_rows, at_row;
 };
 
 static int samples_statement(
@@ -91,6 +105,39 @@ enum samples_column {
 	"unit TEXT, kind TEXT, flags TEXT, source TEXT, window_s REAL, entity INTEGER HIDDEN, "    \
 	"rate REAL HIDDEN, interval_s REAL HIDDEN"
 
+enum steps_column {
+	RC_TIME,
+	RC_T_NS,
+	RC_DEVICE,
+	RC_PORT,
+	RC_PRIORITY,
+	RC_METRIC,
+	RC_UNIT,
+	RC_COUNT,
+	RC_INCREASE,
+	RC_RATE,
+	RC_INTERVAL_S,
+	RC_MIN,
+	RC_MAX,
+	RC_MEAN,
+	RC_P50,
+	RC_P95,
+	RC_P99,
+	RC_FIRST,
+	RC_LAST,
+	RC_FLAGS,
+	/* arguments */
+	RC_WANT_METRIC,
+	RC_WANT_FROM,
+	RC_WANT_TO,
+	RC_WANT_STEP
+};
+#define STEPS_COLUMNS                                                                              \
+	"time TEXT, t_ns INTEGER, device TEXT, port TEXT, priority INTEGER, metric TEXT, "         \
+	"unit TEXT, count INTEGER, increase, rate REAL, interval_s REAL, min REAL, max REAL, "     \
+	"mean REAL, p50 REAL, p95 REAL, p99 REAL, first, last, flags TEXT, "                       \
+	"want_metric HIDDEN, want_from_ns HIDDEN, want_to_ns HIDDEN, want_step_s HIDDEN"
+
 /* What an argument of the cursor means. In the plan's text one letter each: 'a' + number. */
 enum samples_condition {
 	COND_METRIC,
@@ -109,9 +156,11 @@ enum samples_condition {
 	COND_KIND,
 	COND_FROM, /* t_ns >= or > */
 	COND_TO, /* t_ns <= or < */
-	COND_AT /* t_ns = */
+	COND_AT, /* t_ns = */
+	COND_STEP
 };
-#define PLAN_RATES 1 /* of .idxNum: somebody looks at rates */
+#define PLAN_RATES 1 /* of .idxNum: somebody looks at rates, or at quantiles of steps */
+#define TIME_MAX_NS INT64_C(4102444800000000000) /* 2100 */
 
 /*
  * samples_plan - columns of the table rocewatch_samples, and how conditions on them are handed from
@@ -148,16 +197,46 @@ static const struct plan_row {
 	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_EQ, COND_AT, 1.0 / 1000},
 };
 
-static const struct plan_row *plan_row_of(
-	sqlite3_index_info *info, int i, const struct sqlite3_index_constraint *constraint)
+/* Of rocewatch_rates. The arguments come first. */
+static const struct plan_row steps_rows[] = {
+	{RC_WANT_METRIC, SQLITE_INDEX_CONSTRAINT_EQ, COND_METRIC_GLOB, 1.0 / 50},
+	{RC_WANT_FROM, SQLITE_INDEX_CONSTRAINT_EQ, COND_FROM, 1.0 / 20},
+	{RC_WANT_TO, SQLITE_INDEX_CONSTRAINT_EQ, COND_TO, 1.0 / 20},
+	{RC_WANT_STEP, SQLITE_INDEX_CONSTRAINT_EQ, COND_STEP, 1},
+	{RC_DEVICE, SQLITE_INDEX_CONSTRAINT_EQ, COND_DEVICE, 1.0 / 100},
+	{RC_DEVICE, SQLITE_INDEX_CONSTRAINT_LIKE, COND_DEVICE_LIKE, 1.0 / 4},
+	{RC_DEVICE, SQLITE_INDEX_CONSTRAINT_GLOB, COND_DEVICE_GLOB, 1.0 / 4},
+	{RC_PORT, SQLITE_INDEX_CONSTRAINT_EQ, COND_PORT, 1.0 / 64},
+	{RC_PORT, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PORT_NULL, 1.0 / 64},
+	{RC_PORT, SQLITE_INDEX_CONSTRAINT_LIKE, COND_PORT_LIKE, 1.0 / 4},
+	{RC_PORT, SQLITE_INDEX_CONSTRAINT_GLOB, COND_PORT_GLOB, 1.0 / 4},
+	{RC_PRIORITY, SQLITE_INDEX_CONSTRAINT_EQ, COND_PRIORITY, 1.0 / 2},
+	{RC_PRIORITY, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PRIORITY_NULL, 1.0 / 2},
+};
+
+static bool is_argument(bool steps, int column)
 {
-	for (size_t k = 0; k < rw_countof(plan_rows); k++) {
-		if (plan_rows[k].column != constraint->iColumn || plan_rows[k].op != constraint->op)
+	return steps && column >= RC_WANT_METRIC;
+}
+
+static const struct plan_row *plan_row_of(sqlite3_index_info *info, bool steps, int i,
+	const struct sqlite3_index_constraint *constraint)
+{
+	const struct plan_row *rows = plan_rows;
+	size_t n = rw_countof(plan_rows);
+
+	if (steps) {
+		rows = steps_rows;
+		n = rw_countof(steps_rows);
+	}
+	for (size_t k = 0; k < n; k++) {
+		if (rows[k].column != constraint->iColumn || rows[k].op != constraint->op)
 			continue;
 		if (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ &&
+			!is_argument(steps, constraint->iColumn) &&
 			strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
 			return NULL; /* "=" means something else then */
-		return &plan_rows[k];
+		return &rows[k];
 	}
 	return NULL;
 }
@@ -165,6 +244,9 @@ static const struct plan_row *plan_row_of(
 /* samples_plan - xBestIndex. */
 static int samples_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 {
+	const bool steps = ((struct samples_table *)table)->steps;
+	uint64_t looked =
+		(UINT64_C(1) << SC_RATE) | (UINT64_C(1) << SC_INTERVAL_S); /* of PLAN_RATES */
 	double rows = 1e9;
 	int n = 0;
 	char *text = sqlite3_malloc(info->nConstraint + 1);
@@ -172,20 +254,29 @@ static int samples_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	if (!text)
 		return SQLITE_NOMEM;
 	for (int i = 0; i < info->nConstraint; i++) {
+		const bool argument = is_argument(steps, info->aConstraint[i].iColumn);
+		if (!info->aConstraint[i].usable && argument) {
+			sqlite3_free(text);
+			return SQLITE_CONSTRAINT; /* in another order of the tables it is */
+		}
 		if (!info->aConstraint[i].usable)
 			continue;
-		const struct plan_row *row = plan_row_of(info, i, &info->aConstraint[i]);
+		const struct plan_row *row = plan_row_of(info, steps, i, &info->aConstraint[i]);
 		if (!row)
 			continue;
 		text[n++] = (char)('a' + row->condition);
 		info->aConstraintUsage[i].argvIndex = n;
+		info->aConstraintUsage[i].omit = argument;
 		rows *= row->share;
 	}
 	text[n] = '\0';
+	if (steps)
+		looked =
+			(UINT64_C(1) << RC_P50) | (UINT64_C(1) << RC_P95) | (UINT64_C(1) << RC_P99);
 	info->idxStr = text;
 	info->needToFreeIdxStr = 1;
 	info->idxNum = 0;
-	if (info->colUsed & ((UINT64_C(1) << SC_RATE) | (UINT64_C(1) << SC_INTERVAL_S)))
+	if (info->colUsed & looked)
 		info->idxNum = PLAN_RATES;
 	if (rows < 1)
 		rows = 1;
@@ -260,16 +351,20 @@ static int result_text_of(struct samples_cursor *cursor, sqlite3_context *contex
 }
 
 /* A u64 from 2^63 on, which is rare, is shown as a real. */
+static void result_u64(sqlite3_context *context, uint64_t value)
+{
+	if (value <= INT64_MAX)
+		sqlite3_result_int64(context, (sqlite3_int64)value);
+	else
+		sqlite3_result_double(context, (double)value);
+}
+
 static int result_sample(struct samples_cursor *cursor, sqlite3_context *context, uint64_t value)
 {
 	switch (metric_info(cursor->row_metric)->type) {
 	case TYPE_F64: sqlite3_result_double(context, sample_f64(value)); break;
 	case TYPE_TEXT: return result_text_of(cursor, context, value);
-	default:
-		if (value <= INT64_MAX)
-			sqlite3_result_int64(context, (sqlite3_int64)value);
-		else
-			sqlite3_result_double(context, (double)value);
+	default: result_u64(context, value); break;
 	}
 	return SQLITE_OK;
 }
@@ -309,10 +404,88 @@ static void result_fixed(sqlite3_context *context, const char *text)
 	sqlite3_result_text(context, text, -1, SQLITE_STATIC);
 }
 
+static void result_copy(sqlite3_context *context, const char *text)
+{
+	if (*text)
+		sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
+static void result_priority(sqlite3_context *context, int priority)
+{
+	if (priority != PRIO_NONE)
+		sqlite3_result_int(context, priority);
+}
+
+/* What a counter grew by; nothing where no two samples follow each other. */
+static void result_growth(sqlite3_context *context, const struct rollup *row, int column)
+{
+	const double s = (double)row->covered_ns / 1e9;
+
+	if (row->intervals == 0 || row->covered_ns <= 0)
+		return;
+	switch (column) {
+	case RC_INCREASE: result_u64(context, row->increase); break;
+	case RC_RATE: sqlite3_result_double(context, (double)row->increase / s); break;
+	default: sqlite3_result_double(context, s); break;
+	}
+}
+
+static void result_number(sqlite3_context *context, const struct rollup *row, int column)
+{
+	const double numbers[] = {
+		row->min, row->max, row->sum / row->numbers, row->p50, row->p95, row->p99};
+
+	if (row->numbers > 0)
+		sqlite3_result_double(context, numbers[column - RC_MIN]); /* NULL where NAN */
+}
+
+/* xColumn of rocewatch_rates. */
+static int steps_column(struct samples_cursor *cursor, sqlite3_context *context, int column)
+{
+	const struct rollup *row = &cursor->rows[cursor->at_row];
+	const struct entity_name *name = &cursor->names[row->entity - 1];
+	const struct metric_info *info = metric_info(cursor->row_metric);
+	char flags[SAMPLE_FLAGS_TEXT_MAX];
+
+	switch (column) {
+	case RC_TIME: result_time(context, row->to_ns); break;
+	case RC_T_NS: sqlite3_result_int64(context, row->to_ns); break;
+	case RC_DEVICE: result_copy(context, cursor->device_name); break;
+	case RC_PORT: result_copy(context, name->port); break;
+	case RC_PRIORITY: result_priority(context, name->priority); break;
+	case RC_METRIC: result_fixed(context, info->name); break;
+	case RC_UNIT: result_fixed(context, info->unit); break;
+	case RC_COUNT: sqlite3_result_int64(context, row->count); break;
+	case RC_FIRST:
+	case RC_LAST:
+		if (row->count > 0)
+			return result_sample(
+				cursor, context, column == RC_FIRST ? row->first : row->last);
+		break;
+	case RC_FLAGS:
+		sqlite3_result_text(
+			context, sample_flags_text(flags, row->flags), -1, SQLITE_TRANSIENT);
+		break;
+	case RC_INCREASE:
+	case RC_RATE:
+	case RC_INTERVAL_S: result_growth(context, row, column); break;
+	case RC_MIN:
+	case RC_MAX:
+	case RC_MEAN:
+	case RC_P50:
+	case RC_P95:
+	case RC_P99: result_number(context, row, column); break;
+	default: break;
+	}
+	return SQLITE_OK;
+}
+
 /* samples_column - xColumn: a column of the row at hand. */
 static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct samples_cursor *cursor = samples_cursor_of(base);
+	if (cursor->steps)
+		return steps_column(cursor, context, column);
 	const struct gathered *series = &cursor->series[cursor->at_series];
 	const uint32_t at = cursor->at;
 	const struct metric_info *info = metric_info(cursor->row_metric);
@@ -321,17 +494,9 @@ static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 	switch (column) {
 	case SC_TIME: result_time(context, series->t_ns[at]); break;
 	case SC_T_NS: sqlite3_result_int64(context, series->t_ns[at]); break;
-	case SC_DEVICE:
-		sqlite3_result_text(context, cursor->device_name, -1, SQLITE_TRANSIENT);
-		break;
-	case SC_PORT:
-		if (*cursor->row_port)
-			sqlite3_result_text(context, cursor->row_port, -1, SQLITE_TRANSIENT);
-		break;
-	case SC_PRIORITY:
-		if (cursor->row_priority != -1)
-			sqlite3_result_int(context, cursor->row_priority);
-		break;
+	case SC_DEVICE: result_copy(context, cursor->device_name); break;
+	case SC_PORT: result_copy(context, cursor->row_name.port); break;
+	case SC_PRIORITY: result_priority(context, cursor->row_name.priority); break;
 	case SC_METRIC: result_fixed(context, info->name); break;
 	case SC_VALUE: return result_sample(cursor, context, series->value[at]);
 	case SC_UNIT: result_fixed(context, info->unit); break;
@@ -393,9 +558,13 @@ static void cursor_range(struct samples_cursor *cursor, char condition, sqlite3_
 	} else if (sqlite3_value_type(value) == SQLITE_FLOAT) {
 		const double number = sqlite3_value_double(value);
 		if (number > -9e18 && number < 9e18) {
-			low_ns = (int64_t)number - 1;
-			high_ns = (int64_t)number + 1;
+			low_ns = (int64_t)number - !cursor->steps;
+			high_ns = (int64_t)number + !cursor->steps;
 		}
+	} else if (sqlite3_value_type(value) == SQLITE_NULL) {
+		cursor->nothing = true; /* nothing is after NULL */
+	} else {
+		cursor->step_ns = -1; /* no argument of rocewatch_rates */
 	}
 	if (condition != 'a' + COND_TO && low_ns > cursor->from_ns)
 		cursor->from_ns = low_ns;
@@ -409,6 +578,18 @@ static void cursor_priority(struct samples_cursor *cursor, sqlite3_value *value)
 		return;
 	cursor->has_priority = true;
 	cursor->priority = sqlite3_value_int64(value);
+}
+
+/* Seconds; NULL: the range is one step. */
+static void cursor_step(struct samples_cursor *cursor, sqlite3_value *value)
+{
+	const double s = sqlite3_value_double(value);
+
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return;
+	cursor->step_ns = -1; /* no argument */
+	if (s >= 0.001 && s <= 1e9)
+		cursor->step_ns = (int64_t)(s * 1e3 + 0.5) * (NS_PER_S / 1000);
 }
 
 static void cursor_condition(
@@ -435,6 +616,7 @@ static void cursor_condition(
 		if (sqlite3_value_type(value) == SQLITE_INTEGER)
 			cursor->entity = sqlite3_value_int64(value);
 		break;
+	case COND_STEP: cursor_step(cursor, value); break;
 	default: cursor_range(cursor, condition, value); break;
 	}
 }
@@ -652,8 +834,10 @@ static int cursor_read(struct samples_cursor *cursor)
 
 /* ---- rows --------------------------------------------------------------------------- */
 
-/* The name of the series at hand. *@ret false: it is not wanted, or has no name any more. */
-static int cursor_name(struct samples_cursor *cursor, bool *ret)
+/* The name of an entity, until the next stretch. *@ret false: it is not wanted, or has no name any
+ * more. */
+static int cursor_name(
+	struct samples_cursor *cursor, int64_t entity, struct entity_name *name, bool *ret)
 {
 	sqlite3_stmt *st;
 	int rc = samples_statement(cursor, ST_NAME, &st);
@@ -661,14 +845,14 @@ static int cursor_name(struct samples_cursor *cursor, bool *ret)
 	*ret = false;
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, cursor->series[cursor->at_series].entity);
+	sqlite3_bind_int64(st, 1, entity);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW && sqlite3_column_text(st, 0)) {
 		const char *port = (const char *)sqlite3_column_text(st, 0);
-		cursor->row_priority = sqlite3_column_int(st, 1);
-		*ret = (!cursor->has_priority || cursor->priority == cursor->row_priority) &&
+		name->priority = sqlite3_column_int(st, 1);
+		*ret = (!cursor->has_priority || cursor->priority == name->priority) &&
 			like_matches(cursor->port_like, cursor->port_glob, port);
-		cursor->row_port = arena_strdup(cursor->stretch, port);
+		name->port = arena_strdup(cursor->stretch, port);
 	}
 	const int reset = sqlite3_reset(st);
 	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
@@ -719,17 +903,120 @@ static int cursor_settle(struct samples_cursor *cursor)
 			cursor->at = 1;
 		}
 		if (cursor->at < series->n)
-			rc = cursor_name(cursor, &wanted);
+			rc = cursor_name(cursor, series->entity, &cursor->row_name, &wanted);
 		if (rc != SQLITE_OK || wanted)
 			return rc;
 		cursor->at_series++;
 	}
 }
 
+/* ---- steps ---------------------------------------------------------------------------- */
+
+static int steps_name(void *arg, int64_t entity, uint32_t *ret)
+{
+	struct samples_cursor *cursor = arg;
+	struct entity_name name;
+	bool wanted;
+	const int rc = cursor_name(cursor, entity, &name, &wanted);
+
+	if (rc != SQLITE_OK || !wanted)
+		return rc;
+	rw_grow(cursor->names, cursor->n_names, cursor->cap_names);
+	cursor->names[cursor->n_names++] = name;
+	*ret = (uint32_t)cursor->n_names;
+	return SQLITE_OK;
+}
+
+static int steps_take(void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch)
+{
+	struct samples_cursor *cursor = arg;
+
+	rw_grow(cursor->rows, cursor->n_rows, cursor->cap_rows);
+	cursor->rows[cursor->n_rows++] = *rollup;
+	return SQLITE_OK;
+}
+
+/* The metric and device at hand are read from here on. */
+static void steps_begin(struct samples_cursor *cursor)
+{
+	const struct tally_ask ask = {.metric = cursor->metric,
+		.from_ns = cursor->from_ns - 1, /* (from, to] */
+		.to_ns = cursor->to_ns,
+		.step_ns = cursor->step_ns,
+		.no_quantiles = !cursor->rates,
+		.entities = cursor->n_only > 0 ? cursor->only : NULL,
+		.n_entities = cursor->n_only,
+		.name = steps_name,
+		.take = steps_take,
+		.arg = cursor};
+
+	if (!cursor->tally)
+		cursor->tally = tally_new(cursor->blocks);
+	tally_begin(cursor->tally, &ask);
+	arena_reset(cursor->stretch);
+	cursor->n_names = 0;
+	cursor->row_metric = cursor->metric;
+	cursor->device_name = cursor->devices[cursor->device].name;
+	cursor->reading = true;
+}
+
+/* The next rows. */
+static int steps_read(struct samples_cursor *cursor)
+{
+	int rc = SQLITE_OK;
+
+	cursor->n_rows = cursor->at_row = 0;
+	while (rc == SQLITE_OK && cursor->n_rows == 0) {
+		if (!cursor->reading) {
+			rc = cursor_position(cursor);
+			if (rc != SQLITE_OK || cursor->eof)
+				return rc;
+			steps_begin(cursor);
+		}
+		rc = tally_more(cursor->tally, &cursor->reading);
+		if (!cursor->reading)
+			cursor_next_metric(cursor);
+	}
+	return rc;
+}
+
+/* What the arguments come to: whole steps. */
+static int steps_range(struct samples_cursor *cursor, const char *conditions)
+{
+	if (cursor->step_ns < 0 || !strchr(conditions, 'a' + COND_METRIC_GLOB) ||
+		!strchr(conditions, 'a' + COND_FROM) || !strchr(conditions, 'a' + COND_TO)) {
+		cursor->base.pVtab->zErrMsg = sqlite3_mprintf(
+			"%s(metric, from_ns, to_ns [, step_s]): a name or a glob, two times in ns "
+			"and a step of 0.001 to 1e9 seconds are expected",
+			RATES_TABLE);
+		return SQLITE_ERROR;
+	}
+	if (cursor->from_ns < 0)
+		cursor->from_ns = 0;
+	if (cursor->to_ns > TIME_MAX_NS)
+		cursor->to_ns = TIME_MAX_NS;
+	if (cursor->from_ns >= cursor->to_ns) {
+		cursor->eof = true;
+		return SQLITE_OK;
+	}
+	if (cursor->step_ns) {
+		const int64_t step_ns = cursor->step_ns;
+		cursor->from_ns = rollup_step_of(cursor->from_ns + 1, step_ns) * step_ns;
+		cursor->to_ns = (rollup_step_of(cursor->to_ns, step_ns) + 1) * step_ns;
+	}
+	cursor->from_ns++; /* (from, to] */
+	return SQLITE_OK;
+}
+
 static int samples_next(sqlite3_vtab_cursor *base)
 {
 	struct samples_cursor *cursor = samples_cursor_of(base);
 
+	if (cursor->steps) {
+		if (++cursor->at_row < cursor->n_rows)
+			return SQLITE_OK;
+		return steps_read(cursor);
+	}
 	if (cursor->rates)
 		cursor_remember(cursor);
 	if (++cursor->at < cursor->series[cursor->at_series].n)
@@ -754,13 +1041,18 @@ static int samples_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static int samples_connect(
 	sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
 {
-	int rc = sqlite3_declare_vtab(db, "CREATE TABLE samples(" SAMPLES_COLUMNS ")");
+	const bool steps = arg != NULL;
+	const char *columns = "CREATE TABLE samples(" SAMPLES_COLUMNS ")";
 
+	if (steps)
+		columns = "CREATE TABLE rates(" STEPS_COLUMNS ")";
+	const int rc = sqlite3_declare_vtab(db, columns);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS); /* it reads what its views may read */
 	struct samples_table *table = rw_calloc(1, sizeof(*table));
 	table->db = db;
+	table->steps = steps;
 	*ret = &table->base;
 	return SQLITE_OK;
 }
@@ -776,6 +1068,7 @@ static int samples_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 	struct samples_cursor *cursor = rw_calloc(1, sizeof(*cursor));
 
 	cursor->db = ((struct samples_table *)base)->db;
+	cursor->steps = ((struct samples_table *)base)->steps;
 	cursor->blocks = blocks_new(cursor->db);
 	cursor->query = arena_new();
 	cursor->stretch = arena_new();
@@ -789,6 +1082,9 @@ static int samples_close(sqlite3_vtab_cursor *base)
 
 	for (size_t i = 0; i < ST_COUNT; i++)
 		sqlite3_finalize(cursor->statements[i]);
+	tally_free(cursor->tally);
+	free(cursor->names);
+	free(cursor->rows);
 	blocks_free(cursor->blocks);
 	arena_free(cursor->query);
 	arena_free(cursor->stretch);
@@ -811,6 +1107,8 @@ static void cursor_begin(struct samples_cursor *cursor, int plan)
 	cursor->to_ns = INT64_MAX;
 	cursor->n_devices = cursor->device = cursor->n_series = cursor->at_series = 0;
 	cursor->n_carries = cursor->n_old = cursor->at_old = 0;
+	cursor->reading = false;
+	cursor->step_ns = 0;
 }
 
 static int samples_not_ours(struct samples_cursor *cursor, int rc)
@@ -845,9 +1143,13 @@ static int samples_filter(
 		return samples_not_ours(cursor, rc);
 	cursor_metrics(cursor, &said);
 	cursor->eof = cursor->nothing || cursor->from_ns > cursor->to_ns;
-	if (cursor->eof)
-		return SQLITE_OK;
+	if (cursor->steps)
+		rc = steps_range(cursor, conditions);
+	if (rc != SQLITE_OK || cursor->eof)
+		return rc;
 	rc = cursor_devices(cursor, &said);
+	if (rc == SQLITE_OK && cursor->steps)
+		return steps_read(cursor);
 	if (rc == SQLITE_OK)
 		rc = cursor_settle(cursor);
 	return rc;
@@ -869,5 +1171,17 @@ static const sqlite3_module samples_module = {
 
 int samples_table_register(sqlite3 *db)
 {
-	return sqlite3_create_module_v2(db, SAMPLES_TABLE, &samples_module, NULL, NULL);
+	static bool steps = true;
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_create_module_v2(db, SAMPLES_TABLE, &samples_module, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_module_v2(db, RATES_TABLE, &samples_module, &steps, NULL);
+	/* Their columns are declared when they are first named, which the authorizer of somebody's
+	 * own statement would refuse (series_sql.c). */
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(
+			db, "SELECT 1 FROM " SAMPLES_TABLE ", " RATES_TABLE, -1, &st, NULL);
+	sqlite3_finalize(st);
+	return rc;
 }

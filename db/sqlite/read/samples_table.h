@@ -5,6 +5,10 @@
  *
  * Conditions that reach the key: metric, device and port (=, IN, LIKE, GLOB), priority (=, IS
  * NULL), entity (=), kind (=) and ranges of t_ns. Rows come by device, metric, name and time.
+ *
+ * rocewatch_rates(metric, from_ns, to_ns [, step_s]) - a function of SQL in the place of a table:
+ * what each series was in (from, to], or in each step that touches it, added up from the same
+ * blocks without a row for each sample.
  */
 #ifndef RW_DB_SAMPLES_TABLE_H
 #define RW_DB_SAMPLES_TABLE_H
@@ -16,8 +20,9 @@
 struct arena;
 
 #define SAMPLES_TABLE "rocewatch_samples"
+#define RATES_TABLE "rocewatch_rates"
 
-/* samples_table_register - SQLite result code. */
+/* samples_table_register - both. SQLite result code. */
 int samples_table_register(sqlite3 *db);
 
 /* samples_cursor - the cursor of rocewatch_samples: what samples_table.c (which rows) and

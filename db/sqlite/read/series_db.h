@@ -79,11 +79,11 @@ int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml,
 int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 	struct err *e);
 
-/* series_usage - what each series was in (from, to], from its single values: device by device and
- * metric by metric, so that none is sorted or looked up alone. By (entity, metric), the whole range
- * being one step. Errors as struct history. series_scan.c */
-int series_usage(struct series_db *db, const struct history_filter *filter, rollup_fn *fn,
-	void *arg, struct err *e);
+/* series_usage - what each series was in (from, to], or in each step of it, from its single values:
+ * device by device and metric by metric (tally.h), one series after the other in each. @fn must
+ * not read; what it returns is not looked at. Errors as struct history. series_scan.c */
+int series_usage(struct series_db *db, const struct history_filter *filter, int64_t step_ns,
+	rollup_sketch_fn *fn, void *arg, struct err *e);
 
 /* While a read lasts, the write-ahead log cannot be shortened behind it: after SERIES_SNAPSHOT_S it
  * ends with SQLITE_INTERRUPT. series_begin() and series_end() call these. series_db.c */

@@ -7,6 +7,7 @@
  * rollup_due, or rows of the tail) is made here, from its single values.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -98,7 +99,8 @@ static void rolled_add(
 			walk->v[at].rollup.tier = rollup->tier;
 	}
 	rolled_bounds(walk, &walk->v[at].rollup);
-	rollup_sketch_merge(&walk->v[at].sketch, sketch);
+	if (!walk->filter->no_quantiles)
+		rollup_sketch_merge(&walk->v[at].sketch, sketch);
 }
 
 static int rolled_order(const void *left, const void *right)
@@ -126,7 +128,9 @@ static int rolled_flush(struct rolled_walk *walk, int64_t until_ns, rollup_fn *f
 		const int64_t length_ns = one->rollup.to_ns - one->rollup.from_ns;
 		if (one->rollup.seen_ns > length_ns)
 			one->rollup.seen_ns = length_ns;
-		rollup_quantiles(&one->rollup, &one->sketch);
+		one->rollup.p50 = one->rollup.p95 = one->rollup.p99 = NAN;
+		if (!walk->filter->no_quantiles)
+			rollup_quantiles(&one->rollup, &one->sketch);
 		if (r == 0)
 			r = fn(arg, &one->rollup);
 		rollup_sketch_done(&one->sketch);
@@ -254,8 +258,7 @@ static int rolled_raw(struct rolled_walk *walk, int64_t chunk_ns, struct err *e)
 		part.to_ns = to < walk->to_ns ? to : walk->to_ns;
 		if (part.to_ns <= part.from_ns)
 			continue;
-		r = history_rollup_sketches(
-			&walk->db->history, &part, walk->tier->bucket_ns, rolled_raw_step, walk, e);
+		r = series_usage(walk->db, &part, walk->tier->bucket_ns, rolled_raw_step, walk, e);
 	}
 	return r;
 }
@@ -371,7 +374,50 @@ static void rolled_choose(struct rolled_walk *walk)
 	}
 }
 
-/* The coarsest tier that serves the step; NULL: single values only. */
+/* ---- single values alone --------------------------------------------------------------- */
+
+struct alone { /* steps of a few series, or of many one step each */
+	struct rollup *v;
+	size_t n, cap;
+};
+
+static int alone_take(void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch)
+{
+	struct alone *alone = arg;
+
+	rw_grow(alone->v, alone->n, alone->cap);
+	alone->v[alone->n++] = *rollup;
+	return 0;
+}
+
+static int alone_order(const void *left, const void *right)
+{
+	const struct rollup *a = left, *b = right;
+
+	if (a->to_ns != b->to_ns)
+		return a->to_ns < b->to_ns ? -1 : 1;
+	if (a->entity != b->entity)
+		return a->entity < b->entity ? -1 : 1;
+	return (a->metric > b->metric) - (a->metric < b->metric);
+}
+
+/* @filter has both ends. */
+static int alone_walk(struct series_db *db, const struct history_filter *filter, int64_t step_ns,
+	rollup_fn *fn, void *arg, struct err *e)
+{
+	struct alone alone = {0};
+	int r = series_usage(db, filter, step_ns, alone_take, &alone, e);
+
+	if (alone.n > 1)
+		qsort(alone.v, alone.n, sizeof(*alone.v), alone_order);
+	for (size_t i = 0; r == 0 && i < alone.n; i++)
+		r = fn(arg, &alone.v[i]);
+	free(alone.v);
+	return r;
+}
+
+/* The coarsest tier that serves the step; NULL: single values, which are read faster than minutes
+ * of the same time as long as they are there. */
 static const struct rolled_tier *rolled_tier_of(
 	const struct history_filter *filter, int64_t step_ns, bool raw_gone)
 {
@@ -379,7 +425,8 @@ static const struct rolled_tier *rolled_tier_of(
 		const struct rolled_tier *tier = &rolled_tiers[i];
 		if (step_ns > 0 && step_ns % tier->bucket_ns == 0)
 			return tier;
-		if (step_ns == 0 && filter->from_ns % tier->bucket_ns == 0 &&
+		if (step_ns == 0 && (raw_gone || tier->tier == ROLLUP_HOUR) &&
+			filter->from_ns % tier->bucket_ns == 0 &&
 			filter->to_ns % tier->bucket_ns == 0)
 			return tier;
 	}
@@ -449,7 +496,7 @@ int series_db_each_rollup(struct history *history, const struct history_filter *
 		return r;
 	walk.tier = rolled_tier_of(filter, step_ns, filter->from_ns < first_ns);
 	if (!walk.tier && step_ns == 0)
-		return series_usage(db, filter, fn, arg, e);
+		return alone_walk(db, filter, 0, fn, arg, e);
 	if (!walk.tier)
 		return history_rollup_samples(history, filter, step_ns, fn, arg, e);
 	r = history_match(history, filter, &ids, &walk.n_ids, e);

@@ -14,6 +14,7 @@
 #include "db/sqlite/read/blocks.h"
 #include "db/sqlite/read/series_db.h"
 #include "db/sqlite/read/series_ends.h"
+#include "db/sqlite/read/tally.h"
 #include "db/sqlite/schema/flow_row.h"
 #include "db/sqlite/schema/sqlite_io.h"
 
@@ -34,10 +35,10 @@ struct scan {
 	uint32_t n_matches;
 	struct series_slice slice;
 	struct arena *scratch;
-	struct usage *usage; /* samples are added up there, not put into .slice */
+	struct scan_usage *usage; /* samples are added up there, not put into .slice */
 };
 
-static int usage_metric(
+static int scan_usage_metric(
 	struct scan *scan, unsigned metric, const int64_t *entities, size_t n_entities);
 
 static size_t alias_key(char *buf, size_t size, const char *device, const char *port)
@@ -173,7 +174,7 @@ static int scan_device(struct scan *scan, uint32_t device, const int64_t *entiti
 		if (!scan->metrics[m] || !blocks_may_have(blocks, has, m))
 			continue;
 		if (scan->usage)
-			rc = usage_metric(scan, m, entities, n);
+			rc = scan_usage_metric(scan, m, entities, n);
 		else
 			rc = scan_metric(scan, m, entities, n);
 	}
@@ -451,192 +452,99 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	return sqlite_fail(e, db->db, rc, "read", db->path);
 }
 
-/* ---- a whole range, added up ------------------------------------------------------ */
+/* ---- a range, added up ----------------------------------------------------------- */
 
-/* So much of a long range is in memory at once, of one metric of one device. */
-#define USAGE_SLICE_NS (6 * 3600 * NS_PER_S)
-
-struct usage {
-	int64_t from_ns, to_ns; /* (from, to] */
-	struct rollup_track **tracks; /* of the metric and device at hand */
-	struct map *index; /* our id -> position in .tracks */
-	size_t n_tracks, cap_tracks;
-	struct rollup *v; /* what is complete */
-	size_t n, cap;
+struct scan_usage { /* of one series_usage() */
+	struct tally *tally;
+	int64_t from_ns, to_ns, step_ns;
+	rollup_sketch_fn *fn;
+	void *arg;
 };
 
-static struct rollup_track *usage_track(struct scan *scan, unsigned metric, uint32_t id)
-{
-	struct usage *usage = scan->usage;
-	uint64_t at;
-
-	if (map_get(usage->index, id, &at))
-		return usage->tracks[at];
-	map_put(usage->index, id, usage->n_tracks);
-	rw_grow(usage->tracks, usage->n_tracks, usage->cap_tracks);
-	struct rollup_track *track = rollup_track_new(id, (uint16_t)metric);
-	if (scan->filter->no_quantiles)
-		rollup_track_no_quantiles(track);
-	usage->tracks[usage->n_tracks++] = track;
-	return track;
-}
-
-/* The series of the metric at hand are complete. */
-static void usage_close(struct usage *usage)
-{
-	for (size_t i = 0; i < usage->n_tracks; i++) {
-		struct rollup rollup;
-		if (rollup_track_close(usage->tracks[i], usage->from_ns, usage->to_ns, &rollup)) {
-			rw_grow(usage->v, usage->n, usage->cap);
-			usage->v[usage->n++] = rollup;
-		}
-		rollup_track_free(usage->tracks[i]);
-	}
-	usage->n_tracks = 0;
-	map_clear(usage->index);
-}
-
-static void usage_done(struct usage *usage)
-{
-	usage_close(usage);
-	map_free(usage->index);
-	free(usage->tracks);
-	free(usage->v);
-}
-
-/* @anchors, @samples: which of them are taken. */
-static int usage_take(struct scan *scan, unsigned metric, const struct gathered *series,
-	bool anchors, bool samples)
-{
-	struct rollup_columns columns = {.n = series->n,
-		.t_ns = series->t_ns,
-		.value = series->value,
-		.flags = series->flags};
-	uint32_t id;
-	const int rc = series_name_of(scan->db, series->entity, &id);
-
-	if (rc != SQLITE_OK || !series_known(scan->db, id, scan->usage->from_ns) ||
-		!scan_takes(scan, id))
-		return rc;
-	struct rollup_track *track = usage_track(scan, metric, id);
-	if (series->has_anchor) { /* it stands before the samples */
-		columns.n--;
-		columns.t_ns++;
-		columns.value++;
-		columns.flags++;
-	}
-	if (series->has_anchor && anchors)
-		rollup_track_anchor(track,
-			&(struct sample){.t_ns = series->anchor.t_ns,
-				.value = series->anchor.value,
-				.flags = series->anchor.flags});
-	if (!samples)
-		return SQLITE_OK;
-	uint64_t *texts = NULL;
-	if (metric_info(metric)->type == TYPE_TEXT)
-		texts = arena_array(scan->scratch, uint64_t, columns.n);
-	for (uint32_t i = 0; texts && i < columns.n; i++)
-		texts[i] = scan_value(scan->db, metric, columns.value[i]);
-	if (texts)
-		columns.value = texts;
-	rollup_track_add_columns(track, &columns);
-	return SQLITE_OK;
-}
-
-static bool usage_knows(void *arg, int64_t file_id)
+static bool scan_knows(void *arg, int64_t file_id)
 {
 	const struct scan *scan = arg;
 	uint64_t id;
 
 	return map_get(scan->db->ids, (uint64_t)file_id, &id) &&
-		series_known(scan->db, (uint32_t)id, scan->usage->from_ns);
+		series_known(scan->db, (uint32_t)id, scan->slice.from_ns);
 }
 
-/* One slice of the metric. Late values show in the flags of the range, but none is an anchor: where
- * one would be, the anchors are read by themselves. */
-static int usage_slice(struct scan *scan, struct gather_want *want)
+static int scan_usage_name(void *arg, int64_t file_id, uint32_t *ret)
 {
-	struct gathered *series;
-	size_t n;
-	bool late_anchor = false;
+	struct scan *scan = arg;
+	uint32_t id;
+	const int rc = series_name_of(scan->db, file_id, &id);
 
-	arena_reset(scan->scratch);
-	want->late = true;
-	int rc = blocks_gather(scan->db->blocks, want, scan->scratch, &series, &n);
-	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		late_anchor |= series[i].has_anchor && (series[i].anchor.flags & SF_LATE);
-	if (late_anchor) {
-		want->late = false;
-		rc = blocks_gather(scan->db->blocks, want, scan->scratch, &series, &n);
-		for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-			rc = usage_take(scan, want->metric, &series[i], true, false);
-		want->late = true;
-		if (rc == SQLITE_OK)
-			rc = blocks_gather(scan->db->blocks, want, scan->scratch, &series, &n);
-	}
-	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		rc = usage_take(scan, want->metric, &series[i], !late_anchor, true);
+	if (rc == SQLITE_OK && series_known(scan->db, id, scan->slice.from_ns) &&
+		scan_takes(scan, id))
+		*ret = id;
 	return rc;
 }
 
-static int usage_metric(
+static uint64_t scan_usage_text(void *arg, uint64_t number)
+{
+	return series_text_of(((struct scan *)arg)->db, (int64_t)number);
+}
+
+static int scan_usage_take(
+	void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch)
+{
+	struct scan_usage *to = ((struct scan *)arg)->usage;
+
+	to->fn(to->arg, rollup, sketch);
+	return SQLITE_OK;
+}
+
+static int scan_usage_metric(
 	struct scan *scan, unsigned metric, const int64_t *entities, size_t n_entities)
 {
-	struct usage *usage = scan->usage;
-	struct gather_want want = {.metric = metric,
-		.anchors = metric_info(metric)->kind == METRIC_COUNTER,
+	struct scan_usage *to = scan->usage;
+	const struct tally_ask ask = {.metric = metric,
+		.from_ns = to->from_ns,
+		.to_ns = to->to_ns,
+		.step_ns = to->step_ns,
+		.no_quantiles = scan->filter->no_quantiles,
 		.entities = entities,
 		.n_entities = n_entities,
-		.known = usage_knows,
+		.known = scan_knows,
+		.name = scan_usage_name,
+		.text = scan_usage_text,
+		.take = scan_usage_take,
 		.arg = scan};
-	int64_t at_ns = usage->from_ns;
+	bool more = true;
 	int rc = SQLITE_OK;
 
-	while (rc == SQLITE_OK && at_ns < usage->to_ns) {
-		int64_t end_ns = usage->to_ns;
-		if (end_ns - at_ns > USAGE_SLICE_NS)
-			end_ns = at_ns + USAGE_SLICE_NS;
-		blocks_range(scan->db->blocks, at_ns + 1, end_ns);
-		rc = usage_slice(scan, &want);
-		want.anchors = false;
-		at_ns = end_ns;
-	}
-	usage_close(usage);
+	tally_begin(to->tally, &ask);
+	while (rc == SQLITE_OK && more)
+		rc = tally_more(to->tally, &more);
 	return rc;
 }
 
-static int usage_order(const void *left, const void *right)
+int series_usage(struct series_db *db, const struct history_filter *filter, int64_t step_ns,
+	rollup_sketch_fn *fn, void *arg, struct err *e)
 {
-	const struct rollup *x = left, *y = right;
-
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
-	return (x->metric > y->metric) - (x->metric < y->metric);
-}
-
-int series_usage(struct series_db *db, const struct history_filter *filter, rollup_fn *fn,
-	void *arg, struct err *e)
-{
-	rw_cleanup(usage_done) struct usage usage = {
-		.from_ns = filter->from_ns, .to_ns = filter->to_ns, .index = map_new()};
+	struct scan_usage to = {.from_ns = filter->from_ns,
+		.to_ns = filter->to_ns,
+		.step_ns = step_ns,
+		.fn = fn,
+		.arg = arg};
 	rw_cleanup(scan_done) struct scan scan = {0};
-	int rc = SQLITE_OK, r = 0;
+	int rc = SQLITE_OK;
 
-	if (usage.to_ns <= usage.from_ns)
+	if (to.to_ns <= to.from_ns)
 		return 0;
 	scan_init(&scan, db, filter);
-	scan.usage = &usage;
+	scan.usage = &to;
+	to.tally = tally_new(db->blocks);
 	if (filter->port)
 		rc = load_aliases(&scan);
 	if (rc == SQLITE_OK)
-		rc = read_slice(&scan, usage.from_ns + 1, usage.to_ns);
+		rc = read_slice(&scan, to.from_ns + 1, to.to_ns);
+	tally_free(to.tally);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
-	if (usage.n > 1)
-		qsort(usage.v, usage.n, sizeof(*usage.v), usage_order);
-	for (size_t i = 0; r == 0 && i < usage.n; i++)
-		r = fn(arg, &usage.v[i]);
-	return r;
+	return 0;
 }
 
 /* series_fill - windows from SQLite. Per device and metric, the blocks and tail rows of the range,

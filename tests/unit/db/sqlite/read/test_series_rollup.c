@@ -115,6 +115,12 @@ static size_t rolls_poll(struct rolls_world *w, unsigned d, int64_t t_ns, struct
 		if (chance(300) == 0) {
 			*octets = chance(1000);
 			flags = chance(2) ? SF_RESTART : 0;
+			if (d == 1) /* soon it wraps */
+				*octets += (UINT64_C(1) << 32) - 500000;
+		}
+		if (d == 1 && *octets >> 32) {
+			*octets -= UINT64_C(1) << 32;
+			flags = SF_WRAP32;
 		}
 		if (chance(200) == 0)
 			flags |= SF_SUSPECT;
@@ -351,6 +357,150 @@ static void test_usage(void **state)
 	rolls_close(&w);
 }
 
+/* ---- rocewatch_rates ------------------------------------------------------------- */
+
+struct rates_wanted { /* what the samples say, taken one by one: rows of a table for SQL */
+	struct history *history;
+	sqlite3_stmt *put;
+};
+
+static int rates_take(void *arg, const struct rollup *rollup)
+{
+	const struct rates_wanted *wanted = arg;
+	const struct entity *entity = entity_get(history_names(wanted->history), rollup->entity);
+	const bool real = metric_info(rollup->metric)->type == TYPE_F64;
+	const double s = rollup->intervals ? (double)rollup->covered_ns / 1e9 : NAN;
+	const double v[] = {(double)rollup->increase / (rollup->intervals ? 1 : NAN),
+		(double)rollup->increase / s, s, rollup->min, rollup->max,
+		rollup->sum / rollup->numbers, rollup->p50, rollup->p99,
+		real ? sample_f64(rollup->first) : (double)rollup->first,
+		real ? sample_f64(rollup->last) : (double)rollup->last};
+	char name[200], flags[SAMPLE_FLAGS_TEXT_MAX];
+
+	snprintf(name, sizeof(name), "%s %s%s %d %s %lld %u", entity->device,
+		metric_info(rollup->metric)->name, entity->port, entity->priority,
+		sample_flags_text(flags, rollup->flags), (long long)rollup->to_ns, rollup->count);
+	sqlite3_reset(wanted->put);
+	sqlite3_bind_text(wanted->put, 1, name, -1, SQLITE_TRANSIENT);
+	for (size_t i = 0; i < rw_countof(v); i++)
+		if (i < rw_countof(v) - 2 || rollup->count > 0)
+			sqlite3_bind_double(wanted->put, (int)i + 2, v[i]);
+		else
+			sqlite3_bind_null(wanted->put, (int)i + 2);
+	assert_int_equal(sqlite3_step(wanted->put), SQLITE_DONE);
+	return 0;
+}
+
+static void rates_check(const struct rolls_world *w, const char *where,
+	const struct history_filter *filter, int64_t step_ns)
+{
+	struct rates_wanted wanted;
+	char sql[700];
+	sqlite3_stmt *st;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(w->world.path, &db), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
+	snprintf(sql, sizeof(sql),
+		"CREATE TEMP TABLE wanted(name, a, b, c, d, e, f, g, h, i, j); CREATE TEMP VIEW "
+		"got "
+		"AS SELECT concat, increase+0.0, rate, interval_s, min, max, mean, p50, p99, "
+		"first+0.0, last+0.0 FROM (SELECT *, device||' '||metric||ifnull(port,'')||' '||"
+		"ifnull(priority,-1)||' '||flags||' '||t_ns||' '||count AS concat FROM "
+		"rocewatch_rates('*', %lld, %lld, nullif(%lld / 1e9, 0)) WHERE %s)",
+		(long long)filter->from_ns, (long long)filter->to_ns, (long long)step_ns, where);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO wanted VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+				 -1, &wanted.put, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite_history_open(w->world.path, &wanted.history, NULL), 0);
+	assert_int_equal(
+		history_rollup_samples(wanted.history, filter, step_ns, rates_take, &wanted, NULL),
+		0);
+	history_close(wanted.history);
+	sqlite3_finalize(wanted.put);
+	assert_int_equal(sqlite3_prepare_v2(db,
+				 "SELECT count(*) - (SELECT count(*) FROM got), count(*), (SELECT "
+				 "group_concat(name) FROM (SELECT * FROM wanted EXCEPT SELECT * "
+				 "FROM got LIMIT "
+				 "3)) FROM wanted",
+				 -1, &st, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	if (sqlite3_column_int(st, 0) != 0 || sqlite3_column_text(st, 2))
+		fail_msg("%s: %d more rows wanted; others: %s", sql, sqlite3_column_int(st, 0),
+			sqlite3_column_text(st, 2));
+	assert_true(sqlite3_column_int(st, 1) > 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+}
+
+static void test_rates(void **state)
+{
+	static const int64_t lengths[] = {0, 3600, 60, 45, 7, 7200};
+	struct rolls_world w = {0};
+
+	(void)state;
+	rolls_open(&w);
+	rolls_fill(&w, 0, 12);
+	w.as_they_came = true;
+	rolls_fill(&w, 15, 16); /* after three hours without any, and in the open tail */
+	for (size_t i = 0; i < 12; i++) {
+		const struct sample late = sample_at(
+			BEGIN_NS + (int64_t)i * HOUR_NS + (int64_t)chance((uint64_t)HOUR_NS),
+			w.port[i % 2][0], M_PORT_IN_OCTETS, chance(1000), SF_LATE);
+		rolls_commit(&w, &late, 1);
+	}
+	for (size_t i = 0; i < 2 * rw_countof(lengths); i++) {
+		struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
+			.from_ns = BEGIN_NS + (int64_t)chance((uint64_t)(14 * HOUR_NS))};
+		filter.to_ns = filter.from_ns + 1 + (int64_t)chance((uint64_t)(3 * HOUR_NS));
+		if (i < rw_countof(lengths))
+			filter.to_ns = BEGIN_NS + 20 * HOUR_NS;
+		const int64_t step_ns = lengths[i % rw_countof(lengths)] * NS_PER_S;
+		rates_check(&w, "1", &filter, step_ns);
+		filter.device = "leaf1";
+		filter.port = "swp[02]";
+		filter.priority = 3;
+		rates_check(&w, "device='leaf1' AND port GLOB 'swp[02]' AND priority=3", &filter,
+			step_ns);
+	}
+	assert_int_equal(
+		world_int(&w.world, "SELECT count(*) FROM rocewatch_rates('no.such', 0, 4e18)"), 0);
+	/* all there is, from 1970 on; and the time of a row of another table as an argument */
+	assert_int_equal(
+		world_int(&w.world,
+			"SELECT sum(count) FROM rocewatch_rates('pfc.rx_frames', 0, 4e18)"),
+		world_int(&w.world, "SELECT count(*) FROM samples WHERE metric='pfc.rx_frames'"));
+	assert_true(world_int(&w.world, "SELECT count(*) FROM samples") > 0);
+	assert_int_equal(world_int(&w.world,
+				 "SELECT count(*) FROM (SELECT max(t_ns) AS t FROM samples) AS a, "
+				 "rocewatch_rates('pfc.rx_frames', a.t - 3600000000000, a.t)"),
+		DEVICES * PORTS);
+	rolls_close(&w);
+}
+
+static void test_rates_refused(void **state)
+{
+	static const char *const calls[] = {"", "('*')", "('*', 0)", "('*', 0, 1, 0)",
+		"('*', 0, 1, -1)", "('*', 0, 1, 'x')", "('*', 0, 1, 1e99)", "('*', 'x', 1)"};
+	struct rolls_world w = {0};
+	char sql[200];
+	sqlite3 *db;
+
+	(void)state;
+	rolls_open(&w);
+	assert_int_equal(sqlite3_open(w.world.path, &db), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
+	for (size_t i = 0; i < rw_countof(calls); i++) {
+		snprintf(sql, sizeof(sql), "SELECT * FROM rocewatch_rates%s", calls[i]);
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_ERROR);
+		assert_non_null(strstr(sqlite3_errmsg(db), "rocewatch_rates(metric, from_ns"));
+	}
+	sqlite3_close(db);
+	rolls_close(&w);
+}
+
 /* A poll on the very end of an hour belongs to it, and not to the next one. */
 static void test_hour_ends(void **state)
 {
@@ -515,6 +665,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_rates_refused),
 		cmocka_unit_test(test_hour_ends),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_raw_gone),
