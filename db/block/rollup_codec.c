@@ -5,7 +5,19 @@
  * - first, then three places in the payload for each series; the payload; u32 sum of all bytes.
  *
  * The three parts of a series, each written once however many series have it: when (the columns of
- * table `rollup_when`), how much (`rollup_much`, bins), and the first values.
+ * table `rollup_when`), how much, and the values themselves.
+ *
+ * Version 4, hours: how much is `rollup_much` and bins, the values are the first ones. Version 5,
+ * minutes: how much begins with a byte, 1 = as in version 4. Else a minute of up to SHORT_MAX
+ * numbers is cut short, since it would take as much as the values that it stands for:
+ *
+ *   counter   increase, exact; sum, greatest and least rate as what their keys (rollup_key())
+ * differ by from those of the mean that increase and time say, 0 = the mean itself. Values: last -
+ * all increases of the row so far, which is one number where it never restarts gauge     greatest
+ * and least, exact or to 8 bits of their fraction, whichever is shorter; where between them the
+ * mean is, one byte. Values: the last ones, and the first one
+ *
+ * The first value of such a minute is the one at its border, the last before it.
  */
 #include "db/block/rollup_codec.h"
 
@@ -23,7 +35,8 @@
 #include "db/model/metric.h"
 
 enum {
-	ROLLUP_VERSION = 4,
+	ROLLUP_VERSION_FULL = 4,
+	ROLLUP_VERSION_SHORT = 5,
 	ROLLUP_PARTS = 3,
 	ROLLUP_SERIES_MAX = 1 << 20,
 	ROLLUP_STEPS_MAX = 1 << 12
@@ -167,11 +180,157 @@ static const struct rollup_column rollup_much[2][ROLLUP_MUCH] = {
 	},
 };
 
+/* ---- minutes cut short ------------------------------------------------------------- */
+
+enum { PART_SHORT, PART_FULL };
+#define SHORT_MAX 12 /* numbers of a minute; more are worth their bins */
+/* What is left of a double in a key: its exponent and 7 bits of its fraction. Cut off, at most 0.8
+ * %, not rounded: a rate is never above what its port can carry. */
+#define KEY_SHIFT 45
+#define ROUGH_SHIFT 44 /* 8 bits, rounded: within 0.2 % */
+#define ROUGH_HALF (UINT64_C(1) << (ROUGH_SHIFT - 1))
+#define SUM_TOLERANCE 0.005 /* the sum is that of the mean, by so much */
+#define PLACE_MAX 255 /* of the mean between the least and the greatest */
+
+/* The sum of the rates by what the counter grew by; 0 where that is not known. */
+static double mean_sum(const struct rollup *rollup)
+{
+	if (rollup->covered_ns <= 0)
+		return 0;
+	return (double)rollup->increase / ((double)rollup->covered_ns / NS_PER_S) * rollup->numbers;
+}
+
+/* What @number, at least 0, differs by from @mean; 0: not at all. Never cut off. */
+static uint64_t key_of(double number, double mean)
+{
+	if (number == mean)
+		return 0;
+	const uint64_t key =
+		(sample_of_f64(number) >> KEY_SHIFT) - (sample_of_f64(mean) >> KEY_SHIFT);
+	if (number == 0) /* far away from all others */
+		return 1;
+	return bits_zigzag(key) + 2;
+}
+
+static double number_of_key(uint64_t key, double mean)
+{
+	if (key == 0)
+		return mean;
+	if (key == 1)
+		return 0;
+	return sample_f64(
+		(bits_unzigzag(key - 2) + (sample_of_f64(mean) >> KEY_SHIFT)) << KEY_SHIFT);
+}
+
+static uint64_t key_of_sum(const struct rollup *rollup)
+{
+	const double mean = mean_sum(rollup);
+
+	if (rollup->numbers == 0 || fabs(rollup->sum - mean) <= SUM_TOLERANCE * mean)
+		return 0;
+	return key_of(rollup->sum, mean);
+}
+
+static void set_key_of_sum(struct rollup *rollup, uint64_t key)
+{
+	rollup->sum = NAN;
+	if (rollup->numbers > 0)
+		rollup->sum = number_of_key(key, mean_sum(rollup));
+}
+
+/* The mean as a reader of the row will know it. */
+static double known_mean(const struct rollup *rollup)
+{
+	return number_of_key(key_of_sum(rollup), mean_sum(rollup)) / rollup->numbers;
+}
+#define ROLLUP_KEY(name)                                                                           \
+	static uint64_t key_of_##name(const struct rollup *rollup)                                 \
+	{                                                                                          \
+		if (rollup->numbers < 2)                                                           \
+			return 0;                                                                  \
+		return key_of(rollup->name, known_mean(rollup));                                   \
+	}                                                                                          \
+	static void set_key_of_##name(struct rollup *rollup, uint64_t key)                         \
+	{                                                                                          \
+		rollup->name = NAN;                                                                \
+		if (rollup->numbers > 0)                                                           \
+			rollup->name = number_of_key(key, rollup->sum / rollup->numbers);          \
+	}
+
+ROLLUP_KEY(min)
+ROLLUP_KEY(max)
+
+/* What is cut off does not put the greatest below the mean. */
+static void set_key_of_greatest(struct rollup *rollup, uint64_t key)
+{
+	set_key_of_max(rollup, key);
+	if (rollup->numbers > 0)
+		rollup->max = fmax(rollup->max, rollup->sum / rollup->numbers);
+}
+
+static uint64_t get_more_numbers(const struct rollup *rollup)
+{
+	return bits_zigzag((uint64_t)rollup->numbers - rollup->intervals);
+}
+
+static void set_more_numbers(struct rollup *rollup, uint64_t value)
+{
+	rollup->numbers = (uint32_t)(bits_unzigzag(value) + rollup->intervals);
+}
+
+/* Where between the least and the greatest number the mean is. */
+static uint64_t get_place(const struct rollup *rollup)
+{
+	const double range = rollup->max - rollup->min;
+
+	if (rollup->numbers == 0 || !(range > 0))
+		return 0;
+	const double at = (rollup->sum / rollup->numbers - rollup->min) / range;
+	return (uint64_t)(fmin(fmax(at, 0), 1) * PLACE_MAX + 0.5);
+}
+
+static void set_place(struct rollup *rollup, uint64_t value)
+{
+	const double at = (double)value / PLACE_MAX;
+
+	if (rollup->numbers == 0)
+		rollup->min = rollup->max = NAN;
+	rollup->sum = (rollup->min + at * (rollup->max - rollup->min)) * rollup->numbers;
+}
+
+/* In the order in which a reader needs them. */
+static const struct rollup_column short_rates[] = {
+	{get_more_numbers, set_more_numbers, false},
+	{get_increase, set_increase, false},
+	{key_of_sum, set_key_of_sum, false},
+	{key_of_min, set_key_of_min, false},
+	{key_of_max, set_key_of_greatest, false},
+};
+static const struct rollup_column short_numbers = {get_numbers, set_numbers, false};
+static const struct rollup_column short_place = {get_place, set_place, false};
+
+/* Can the buckets of a series be cut short? */
+static bool rollup_is_short(const struct rollup_bucket *v, uint32_t n, bool rates)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rollup *rollup = &v[i].rollup;
+		if (rollup->numbers > SHORT_MAX ||
+			(rollup->numbers > 0 &&
+				!(isfinite(rollup->min) && isfinite(rollup->max) &&
+					isfinite(rollup->max - rollup->min) &&
+					isfinite(rollup->sum))))
+			return false;
+		if (rates && rollup->numbers > 0 && !(rollup->min >= 0 && mean_sum(rollup) >= 0))
+			return false;
+	}
+	return true;
+}
+
 /* ---- writing -------------------------------------------------------------------- */
 
 struct rollup_pen {
 	int64_t step_ns;
-	bool rates;
+	bool rates, minutes; /* .minutes: version 5 */
 	uint64_t *numbers, *scratch;
 	struct smap *parts; /* bytes -> place */
 	struct str part, payload;
@@ -275,29 +434,134 @@ static void rollup_put_when(struct rollup_pen *pen, const struct rollup_bucket *
 		rollup_put_column(pen, v, n, &rollup_when[i]);
 }
 
-/* @before: the series written before, which has as many buckets; NULL: there is none. Its places
- * stand before @ret_places. */
+static void rollup_put_full(struct rollup_pen *pen, struct rollup_bucket *v, uint32_t n)
+{
+	for (size_t i = 0; i < ROLLUP_MUCH; i++)
+		rollup_put_column(pen, v, n, &rollup_much[pen->rates][i]);
+	for (uint32_t i = 0; i < n; i++)
+		rollup_put_bins(pen, &v[i]);
+}
+
+/* How an end of the range of a gauge is written. */
+enum { ENDS_EXACT, ENDS_ROUGH, ENDS_LAST, ENDS_LAST_F64 };
+
+/* Is each of the numbers the last value? */
+static bool rollup_is_last(
+	const struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n, bool real)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		double last = (double)v[i].rollup.last;
+		if (real)
+			last = sample_f64(v[i].rollup.last);
+		if (v[i].rollup.numbers > 0 && sample_of_f64(last) != pen->numbers[i])
+			return false;
+	}
+	return true;
+}
+
+/* The least or the greatest numbers, in the shorter way. */
+static void rollup_put_ends(struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n,
+	const struct rollup_column *column)
+{
+	struct str *part = &pen->part;
+	const size_t begin = part->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		pen->numbers[i] = 0;
+		if (v[i].rollup.numbers > 0)
+			pen->numbers[i] = column->get(&v[i].rollup);
+	}
+	for (unsigned real = 0; real < 2; real++)
+		if (rollup_is_last(pen, v, n, real)) {
+			bits_add_u8(part, (uint8_t)(ENDS_LAST + real));
+			return;
+		}
+	bits_add_u8(part, ENDS_EXACT);
+	number_encode_f64(pen->numbers, n, pen->scratch, part);
+	const size_t exact = part->n - begin;
+	for (uint32_t i = 0; i < n; i++)
+		pen->numbers[i] = (pen->numbers[i] + ROUGH_HALF) >> ROUGH_SHIFT;
+	bits_add_u8(part, ENDS_ROUGH);
+	number_encode(pen->numbers, n, part);
+	if (2 * (part->n - begin - exact) < exact) { /* the second way takes less than half */
+		memmove(part->s + begin, part->s + begin + exact, part->n - begin - exact);
+		part->n -= exact;
+	} else {
+		part->n = begin + exact;
+	}
+}
+
+static void rollup_put_short(struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n)
+{
+	static const struct rollup_column least = {get_min, set_min, true},
+					  greatest = {get_max, set_max, true};
+
+	if (pen->rates) {
+		for (size_t i = 0; i < rw_countof(short_rates); i++)
+			rollup_put_column(pen, v, n, &short_rates[i]);
+		return;
+	}
+	rollup_put_column(pen, v, n, &short_numbers);
+	rollup_put_ends(pen, v, n, &least);
+	rollup_put_ends(pen, v, n, &greatest);
+	rollup_put_column(pen, v, n, &short_place);
+}
+
+/* The values of minutes that are cut short. */
+static void rollup_put_values(struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n)
+{
+	uint64_t increases = 0;
+	bool real = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (pen->rates)
+			increases += v[i].rollup.increase;
+		pen->numbers[i] = v[i].rollup.last - increases;
+		real = real &&
+			v[i].rollup.last >> 52; /* the exponent of a double that is not tiny */
+	}
+	if (pen->rates) {
+		number_encode(pen->numbers, n, &pen->part);
+		return;
+	}
+	bits_add_u8(&pen->part, real);
+	if (real)
+		number_encode_f64(pen->numbers, n, pen->scratch, &pen->part);
+	else
+		number_encode(pen->numbers, n, &pen->part);
+	bits_add_uvar(&pen->part, bits_zigzag(v[0].rollup.first - v[0].rollup.last));
+}
+
+/* @before: the series written before, which has as many buckets and is written as this one is;
+ * NULL: there is none. Its places stand before @ret_places. */
 static void rollup_put_series(struct rollup_pen *pen, struct rollup_bucket *v, uint32_t n,
-	const struct rollup_bucket *before, uint64_t *ret_places)
+	const struct rollup_bucket *before, bool cut_short, uint64_t *ret_places)
 {
 	static const struct rollup_column first = {get_first, set_first, false};
 
-	if (before && rollup_same_when(v, before, n)) {
+	const bool same_when = before && rollup_same_when(v, before, n);
+	if (same_when) {
 		ret_places[0] = ret_places[0 - ROLLUP_PARTS];
 	} else {
 		rollup_put_when(pen, v, n);
 		ret_places[0] = rollup_place(pen);
 	}
-	if (before && rollup_same_much(pen, v, before, n)) {
+	/* what is cut short follows from times too */
+	if (before && (same_when || !cut_short) && rollup_same_much(pen, v, before, n)) {
 		ret_places[1] = ret_places[1 - ROLLUP_PARTS];
 	} else {
-		for (size_t i = 0; i < ROLLUP_MUCH; i++)
-			rollup_put_column(pen, v, n, &rollup_much[pen->rates][i]);
-		for (uint32_t i = 0; i < n; i++)
-			rollup_put_bins(pen, &v[i]);
+		if (pen->minutes)
+			bits_add_u8(&pen->part, cut_short ? PART_SHORT : PART_FULL);
+		if (cut_short)
+			rollup_put_short(pen, v, n);
+		else
+			rollup_put_full(pen, v, n);
 		ret_places[1] = rollup_place(pen);
 	}
-	rollup_put_column(pen, v, n, &first);
+	if (cut_short)
+		rollup_put_values(pen, v, n);
+	else
+		rollup_put_column(pen, v, n, &first);
 	ret_places[2] = rollup_place(pen);
 }
 
@@ -351,7 +615,7 @@ static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const
 	for (uint32_t i = 0; i < series; i++)
 		rest[i] = entities[i] - base;
 	const unsigned place_bits = bits_width(pen->payload.n);
-	bits_add_u8(out, ROLLUP_VERSION);
+	bits_add_u8(out, pen->minutes ? ROLLUP_VERSION_SHORT : ROLLUP_VERSION_FULL);
 	bits_add_u8(out, pen->rates);
 	bits_add_uvar(out, (uint64_t)(pen->step_ns / NS_PER_S));
 	bits_add_uvar(out, series);
@@ -379,9 +643,11 @@ static void rollup_round(struct rollup_bucket *buckets, size_t n)
 int rollup_encode(
 	struct rollup_bucket *buckets, size_t n, int64_t step_ns, bool rates, struct str *out)
 {
-	struct rollup_pen pen = {.step_ns = step_ns, .rates = rates};
+	struct rollup_pen pen = {
+		.step_ns = step_ns, .rates = rates, .minutes = step_ns == ROLLUP_MINUTE_NS};
 	size_t n_before = 0;
 	uint32_t series = 0;
+	bool short_before = false;
 
 	if (n > UINT32_MAX / 8 || step_ns <= 0 || step_ns % NS_PER_S != 0 ||
 		!rollup_ordered(buckets, n, step_ns))
@@ -396,12 +662,16 @@ int rollup_encode(
 	for (size_t begin = 0, end; begin < n; begin = end) {
 		end = rollup_same_series(buckets, n, begin);
 		const struct rollup_bucket *before = NULL;
-		if (series > 0 && end - begin == n_before)
+		const uint32_t n_steps = (uint32_t)(end - begin);
+		const bool cut_short =
+			pen.minutes && rollup_is_short(buckets + begin, n_steps, rates);
+		if (series > 0 && n_steps == n_before && cut_short == short_before)
 			before = buckets + begin - n_before;
 		entities[series] = (uint64_t)buckets[begin].entity;
-		rollup_put_series(&pen, buckets + begin, (uint32_t)(end - begin), before,
+		rollup_put_series(&pen, buckets + begin, n_steps, before, cut_short,
 			places + (size_t)series * ROLLUP_PARTS);
-		n_before = end - begin;
+		n_before = n_steps;
+		short_before = cut_short;
 		series++;
 	}
 	rollup_write(&pen, entities, places, series, n, out);
@@ -424,9 +694,10 @@ int rollup_open(struct rollup_reader *ret, const void *data, size_t size)
 	*ret = (struct rollup_reader){.entity_base = bits_uvar(&bytes), .rates = rates != 0};
 	ret->entity_bits = bytes_u8(&bytes);
 	ret->place_bits = bytes_u8(&bytes);
-	if (!bytes_ok(&bytes) || version != ROLLUP_VERSION || rates > 1 || step_s == 0 ||
-		step_s > 86400 * 366 || series > ROLLUP_SERIES_MAX || buckets > UINT32_MAX ||
-		ret->entity_bits > 64 || ret->place_bits > 64)
+	ret->minutes = version == ROLLUP_VERSION_SHORT;
+	if (!bytes_ok(&bytes) || (version != ROLLUP_VERSION_FULL && !ret->minutes) || rates > 1 ||
+		step_s == 0 || step_s > 86400 * 366 || series > ROLLUP_SERIES_MAX ||
+		buckets > UINT32_MAX || ret->entity_bits > 64 || ret->place_bits > 64)
 		return -EBADMSG;
 	ret->step_ns = (int64_t)step_s * NS_PER_S;
 	ret->entities_size = bits_bytes(series, ret->entity_bits);
@@ -544,13 +815,134 @@ static int rollup_get_when(const struct rollup_reader *reader, struct bytes *whe
 	return r;
 }
 
+static int rollup_get_ends(struct bytes *bytes, const struct rollup_column *column,
+	struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	const unsigned how = bytes_u8(bytes);
+	int r = 0;
+
+	if (how == ENDS_EXACT)
+		r = number_decode_f64(bytes, n, numbers, NULL);
+	else if (how == ENDS_ROUGH)
+		r = number_decode(bytes, n, numbers, NULL);
+	else if (how > ENDS_LAST_F64)
+		r = -EBADMSG;
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		if (how == ENDS_ROUGH)
+			numbers[i] <<= ROUGH_SHIFT;
+		if (how == ENDS_LAST)
+			numbers[i] = sample_of_f64((double)v[i].rollup.last);
+		if (how == ENDS_LAST_F64)
+			numbers[i] = v[i].rollup.last;
+		column->set(&v[i].rollup, numbers[i]);
+	}
+	return r;
+}
+
+/* Values of a gauge. */
+static int rollup_get_lasts(
+	struct bytes *values, struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	int r;
+
+	if (bytes_u8(values))
+		r = number_decode_f64(values, n, numbers, NULL);
+	else
+		r = number_decode(values, n, numbers, NULL);
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		v[i].rollup.last = numbers[i];
+		if (i > 0)
+			v[i].rollup.first = numbers[i - 1];
+	}
+	if (r == 0)
+		v[0].rollup.first = v[0].rollup.last + bits_unzigzag(bits_uvar(values));
+	if (!bytes_ok(values))
+		return -EBADMSG;
+	return r;
+}
+
+static int rollup_get_counts(
+	struct bytes *values, struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	const int r = number_decode(values, n, numbers, NULL);
+	uint64_t increases = 0;
+
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		increases += v[i].rollup.increase;
+		v[i].rollup.last = numbers[i] + increases;
+		v[i].rollup.first = v[i].rollup.last - v[i].rollup.increase;
+	}
+	return r;
+}
+
+/* The numbers of a minute that was cut short, as far as they are known: the least, the greatest,
+ * and the mean of the others. */
+static int rollup_likely_numbers(struct arena *a, struct rollup_bucket *bucket)
+{
+	const struct rollup *rollup = &bucket->rollup;
+	struct rollup_sketch *sketch = &bucket->sketch;
+
+	if (rollup->numbers > SHORT_MAX)
+		return -EBADMSG;
+	if (rollup->numbers <= 2 || !(rollup->min < rollup->max)) {
+		rollup_known_numbers(a, bucket);
+		return 0;
+	}
+	const double mean =
+		(rollup->sum - rollup->min - rollup->max) / (double)(rollup->numbers - 2);
+	sketch->n = sketch->n_values = rollup->numbers;
+	sketch->values = arena_array(a, double, rollup->numbers);
+	for (uint32_t i = 0; i < rollup->numbers; i++)
+		sketch->values[i] = fmin(fmax(mean, rollup->min), rollup->max);
+	sketch->values[0] = rollup->min;
+	sketch->values[1] = rollup->max;
+	return 0;
+}
+
+static int rollup_read_short(const struct rollup_reader *reader, struct bytes *much,
+	struct bytes *values, struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	static const struct rollup_column least = {get_min, set_min, true},
+					  greatest = {get_max, set_max, true};
+	int r = 0;
+
+	if (reader->rates) {
+		for (size_t i = 0; i < rw_countof(short_rates) && r == 0; i++)
+			r = rollup_get_column(much, &short_rates[i], v, n, numbers);
+		if (r == 0)
+			r = rollup_get_counts(values, v, n, numbers);
+		return r;
+	}
+	r = rollup_get_lasts(values, v, n, numbers);
+	if (r == 0)
+		r = rollup_get_column(much, &short_numbers, v, n, numbers);
+	if (r == 0)
+		r = rollup_get_ends(much, &least, v, n, numbers);
+	if (r == 0)
+		r = rollup_get_ends(much, &greatest, v, n, numbers);
+	if (r == 0)
+		r = rollup_get_column(much, &short_place, v, n, numbers);
+	return r;
+}
+
+static int rollup_read_full(const struct rollup_reader *reader, struct bytes *much,
+	struct bytes *firsts, struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	static const struct rollup_column first = {get_first, set_first, false};
+	int r = rollup_get_column(firsts, &first, v, n, numbers);
+
+	for (size_t j = 0; j < ROLLUP_MUCH && r == 0; j++)
+		r = rollup_get_column(much, &rollup_much[reader->rates][j], v, n, numbers);
+	return r;
+}
+
 int rollup_read(const struct rollup_reader *reader, uint32_t i, struct arena *a,
 	struct rollup_bucket **ret, uint32_t *ret_n)
 {
-	static const struct rollup_column first = {get_first, set_first, false};
 	struct bytes when = rollup_part(reader, i, 0), much = rollup_part(reader, i, 1);
-	struct bytes firsts = rollup_part(reader, i, 2);
+	struct bytes values = rollup_part(reader, i, 2);
 	const uint64_t n = bits_uvar(&when);
+	unsigned how = PART_FULL;
 
 	if (!bytes_ok(&when) || n == 0 || n > ROLLUP_STEPS_MAX)
 		return -EBADMSG;
@@ -560,245 +952,23 @@ int rollup_read(const struct rollup_reader *reader, uint32_t i, struct arena *a,
 	for (uint32_t j = 0; j < count; j++)
 		v[j].entity = rollup_entity(reader, i);
 	int r = rollup_get_when(reader, &when, v, count, numbers);
-	if (r == 0)
-		r = rollup_get_column(&firsts, &first, v, count, numbers);
-	for (size_t j = 0; j < ROLLUP_MUCH && r == 0; j++)
-		r = rollup_get_column(&much, &rollup_much[reader->rates][j], v, count, numbers);
-	for (uint32_t j = 0; j < count && r == 0; j++)
-		r = rollup_get_bins(&much, a, &v[j]);
+	if (reader->minutes)
+		how = bytes_u8(&much);
+	if (r == 0 && how == PART_SHORT)
+		r = rollup_read_short(reader, &much, &values, v, count, numbers);
+	else if (r == 0 && how == PART_FULL)
+		r = rollup_read_full(reader, &much, &values, v, count, numbers);
+	else
+		r = -EBADMSG;
+	for (uint32_t j = 0; j < count && r == 0; j++) {
+		if (how == PART_SHORT)
+			r = rollup_likely_numbers(a, &v[j]);
+		else
+			r = rollup_get_bins(&much, a, &v[j]);
+	}
 	if (r < 0)
 		return -EBADMSG;
 	*ret = v;
 	*ret_n = count;
 	return 0;
-}
-
-/* rollup_make - see the header. A series that stands still, as most do, is gone through without
- * arithmetic on rates. */
-
-void rollup_list_clear(struct rollup_list *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		rollup_sketch_done(&list->v[i].sketch);
-	list->n = 0;
-}
-
-void rollup_list_done(struct rollup_list *list)
-{
-	rollup_list_clear(list);
-	free(list->v);
-	*list = (struct rollup_list){0};
-}
-
-static struct rollup_bucket *rollup_list_next(struct rollup_list *list, int64_t entity)
-{
-	rw_grow(list->v, list->n, list->cap);
-	list->v[list->n] = (struct rollup_bucket){.entity = entity};
-	return &list->v[list->n++];
-}
-
-static struct sample rollup_sample(unsigned metric, const struct block_sample *sample)
-{
-	return (struct sample){.t_ns = sample->t_ns,
-		.value = sample->value,
-		.window_ms = sample->window_ms,
-		.metric = (uint16_t)metric,
-		.flags = sample->flags,
-		.source = sample->source};
-}
-
-static void rollup_close(struct rollup_track *track, int64_t entity, int64_t step, int64_t step_ns,
-	struct rollup_list *ret)
-{
-	struct rollup_bucket *bucket = rollup_list_next(ret, entity);
-	const int64_t from_ns = step * step_ns;
-
-	if (!rollup_track_close_sketch(
-		    track, from_ns, from_ns + step_ns, &bucket->rollup, &bucket->sketch))
-		ret->n--;
-}
-
-/* ---- the ordinary case ----------------------------------------------------------- */
-
-/* A series without flags, and without a step back where it counts: nearly all of them. What the
- * rules of rollup_track_add() come to then, without their bookkeeping. */
-struct rollup_plain {
-	const struct metric_info *info;
-	unsigned metric;
-	int64_t step_ns;
-	const struct block_sample *before; /* NULL: none yet */
-	int64_t spacing_ns;
-	struct rollup_bucket *now; /* NULL: none yet */
-};
-
-static bool rollup_is_plain(unsigned metric, const struct block_sample *v, size_t n)
-{
-	const struct metric_info *info = metric_info(metric);
-	unsigned flags = 0;
-	bool back = false;
-
-	for (size_t i = 0; i < n; i++) {
-		flags |= v[i].flags;
-		if (i > 0 && v[i].value < v[i - 1].value)
-			back = true;
-	}
-	if (flags || info->type == TYPE_TEXT)
-		return false;
-	return info->kind != METRIC_COUNTER || (!back && info->type == TYPE_U64);
-}
-
-/* As long as all numbers are equal there is no sketch. */
-static void rollup_plain_number(struct rollup *now, struct rollup_sketch *sketch, double number)
-{
-	if (isnan(number))
-		return;
-	if (now->numbers == 0) {
-		now->min = now->max = number;
-		now->sum = 0;
-	}
-	if (now->min == now->max && number != now->min)
-		for (uint32_t i = 0; i < now->numbers; i++)
-			rollup_sketch_add(sketch, now->min);
-	now->min = fmin(now->min, number);
-	now->max = fmax(now->max, number);
-	now->sum += number;
-	now->numbers++;
-	if (now->min < now->max)
-		rollup_sketch_add(sketch, number);
-}
-
-static void rollup_plain_time(struct rollup_plain *plain, int64_t ns)
-{
-	struct rollup *now = &plain->now->rollup;
-
-	if (ns > now->longest_ns)
-		now->longest_ns = ns;
-	if (rollup_spacing(&plain->spacing_ns, ns))
-		now->seen_ns += ns;
-	if (now->seen_ns > plain->step_ns)
-		now->seen_ns = plain->step_ns;
-}
-
-static void rollup_plain_interval(struct rollup_plain *plain, const struct block_sample *sample)
-{
-	struct rollup *now = &plain->now->rollup;
-	const uint64_t delta = sample->value - plain->before->value;
-	const int64_t ns = sample->t_ns - plain->before->t_ns;
-
-	now->increase += delta;
-	now->covered_ns += ns;
-	now->intervals++;
-	rollup_plain_number(now, &plain->now->sketch, (double)delta / ((double)ns / NS_PER_S));
-}
-
-static void rollup_plain_add(
-	struct rollup_plain *plain, const struct block_sample *sample, struct rollup_list *ret)
-{
-	const int64_t from_ns = rollup_step_of(sample->t_ns, plain->step_ns) * plain->step_ns;
-
-	if (!plain->now || plain->now->rollup.from_ns != from_ns) {
-		plain->now = rollup_list_next(ret, sample->entity);
-		plain->now->rollup = (struct rollup){.from_ns = from_ns,
-			.to_ns = from_ns + plain->step_ns,
-			.metric = (uint16_t)plain->metric,
-			.first = sample->value,
-			.first_ns = sample->t_ns,
-			.min = NAN,
-			.max = NAN,
-			.sum = NAN};
-	}
-	struct rollup *now = &plain->now->rollup;
-	now->count++;
-	now->last = sample->value;
-	now->last_ns = sample->t_ns;
-	if (plain->before)
-		rollup_plain_time(plain, sample->t_ns - plain->before->t_ns);
-	if (plain->info->kind != METRIC_COUNTER)
-		rollup_plain_number(
-			now, &plain->now->sketch, sample_number(plain->metric, sample->value));
-	else if (plain->before)
-		rollup_plain_interval(plain, sample);
-	plain->before = sample;
-}
-
-/* ---- any case -------------------------------------------------------------------- */
-
-static void rollup_make_track(unsigned metric, const struct block_sample *v, size_t n,
-	int64_t from_ns, int64_t step_ns, struct rollup_list *ret)
-{
-	struct rollup_track *track = rollup_track_new(0, (uint16_t)metric);
-	int64_t step = INT64_MIN;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct sample sample = rollup_sample(metric, &v[i]);
-		if (sample.t_ns <= from_ns) {
-			rollup_track_anchor(track, &sample);
-			continue;
-		}
-		const int64_t at = rollup_step_of(sample.t_ns, step_ns);
-		if (at != step && step != INT64_MIN)
-			rollup_close(track, v[i].entity, step, step_ns, ret);
-		step = at;
-		rollup_track_add(track, &sample);
-	}
-	if (step != INT64_MIN)
-		rollup_close(track, v[0].entity, step, step_ns, ret);
-	rollup_track_free(track);
-}
-
-/* The last usable sample up to @from_ns; 0 when there is none. */
-static size_t rollup_anchor(const struct block_sample *v, size_t n, int64_t from_ns)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < n && v[i].t_ns <= from_ns; i++)
-		if (!(v[i].flags & (SF_LATE | SF_SUSPECT)))
-			at = i;
-	return at;
-}
-
-void rollup_make(unsigned metric, const struct block_sample *v, size_t n, int64_t from_ns,
-	int64_t step_ns, struct rollup_list *ret)
-{
-	struct rollup_plain plain = {
-		.info = metric_info(metric), .metric = metric, .step_ns = step_ns};
-	const size_t begin = rollup_anchor(v, n, from_ns);
-
-	if (n == 0 || v[n - 1].t_ns <= from_ns)
-		return;
-	if (!rollup_is_plain(metric, v + begin, n - begin)) {
-		rollup_make_track(metric, v + begin, n - begin, from_ns, step_ns, ret);
-		return;
-	}
-	for (size_t i = begin; i < n; i++) {
-		if (v[i].t_ns <= from_ns)
-			plain.before = &v[i];
-		else
-			rollup_plain_add(&plain, &v[i], ret);
-	}
-}
-
-void rollup_coarser(
-	const struct rollup_bucket *v, size_t n, int64_t step_ns, struct rollup_list *ret)
-{
-	struct rollup_bucket *now = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		const int64_t step = rollup_step_of(v[i].rollup.to_ns, step_ns);
-		const bool same =
-			now && now->entity == v[i].entity && now->rollup.from_ns == step * step_ns;
-		if (!same) {
-			now = rollup_list_next(ret, v[i].entity);
-			now->rollup = v[i].rollup;
-		} else {
-			rollup_merge(&now->rollup, &v[i].rollup);
-		}
-		now->rollup.from_ns = step * step_ns;
-		now->rollup.to_ns = now->rollup.from_ns + step_ns;
-		if (v[i].sketch.n > 0)
-			rollup_sketch_merge(&now->sketch, &v[i].sketch);
-		else if (v[i].rollup.numbers > 0) /* equal numbers */
-			rollup_sketch_add_bin(&now->sketch, rollup_sketch_key(v[i].rollup.min),
-				v[i].rollup.numbers);
-	}
 }

@@ -21,9 +21,14 @@ struct rollup_bucket {
 };
 
 /* rollup_encode - appends a row of @n buckets, sorted by (entity, to_ns), of steps of @step_ns,
- * aligned to it. Sketches are packed. @rates: .min, .max and .sum are those of rates, which are
- * rounded to 24 bits, in @buckets too (6e-8 of the value; a minute of a busy counter then takes
- * half the bytes). 0 or -EINVAL. */
+ * aligned to it. @rates: .min, .max and .sum are those of rates, which are rounded to 24 bits, in
+ * @buckets too (6e-8 of the value). 0 or -EINVAL.
+ *
+ * Minutes of a few numbers are cut short. Exact are increase, last value and all that says when; of
+ * gauges .sum within 1/510 of the spread, and .min and .max within 0.2 % where they are no short
+ * decimal fractions; of rates .min, .max and .sum within 0.8 %; .first is the value at the border
+ * of the minute; of the numbers behind the quantiles the least, the greatest and the mean are
+ * known. */
 int rollup_encode(
 	struct rollup_bucket *buckets, size_t n, int64_t step_ns, bool rates, struct str *out);
 
@@ -35,7 +40,7 @@ struct rollup_reader {
 	int64_t step_ns;
 	uint32_t n_series, n_buckets;
 	uint8_t entity_bits, place_bits;
-	bool rates;
+	bool rates, minutes; /* .minutes: of a version that cuts them short */
 };
 
 /* rollup_open - checks the sum of all bytes and the directory. 0 or -EBADMSG. */

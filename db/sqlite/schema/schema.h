@@ -21,7 +21,7 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4345 /* "RoCE" */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 /* "RoCw": files of the time before the first release. Their versions went up to 9, and mean nothing
  * here. */
 #define SCHEMA_DEVELOPMENT_ID 0x526f4377

@@ -271,8 +271,8 @@ static void older_is_migrated(void **state)
 {
 	struct db_world w;
 	struct err e = {0};
-	const char *sql[] = {schema_released.sql[0], planted_2, planted_3_fails};
-	const struct schema_steps planted = {sql, 3};
+	const char *sql[] = {schema_released.sql[0], planted_2, planted_3_fails, "SELECT 1"};
+	const struct schema_steps planted = {sql, SCHEMA_VERSION + 1};
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
@@ -289,13 +289,13 @@ static void older_is_migrated(void **state)
 	for (int round = 0; round < 2; round++) {
 		if (schema_try(&w, &planted, &e) < 0)
 			fail_msg("%s", e.text);
-		assert_int_equal(world_int(&w, "PRAGMA user_version"), 3);
+		assert_int_equal(world_int(&w, "PRAGMA user_version"), planted.n);
 		assert_int_equal(world_int(&w, "SELECT count(*) FROM planted"), 1);
 	}
 	schema_facts(&w, facts_of_1, rw_countof(facts_of_1));
 	/* the program of now refuses what that one made */
 	assert_int_equal(schema_try(&w, &schema_released, &e), -EINVAL);
-	assert_int_equal(world_int(&w, "PRAGMA user_version"), 3);
+	assert_int_equal(world_int(&w, "PRAGMA user_version"), planted.n);
 	world_done(&w);
 }
 
@@ -310,7 +310,7 @@ static void unknown_is_refused(void **state)
 	} rows[] = {
 		{"PRAGMA user_version=99", "a newer rocewatch (schema version 99,",
 			"use that version"},
-		{"PRAGMA user_version=3", "a newer rocewatch", "use that version"},
+		{"PRAGMA user_version=4", "a newer rocewatch", "use that version"},
 		{"PRAGMA user_version=0", "schema version 0,", "put a backup in its place"},
 		{"PRAGMA user_version=-1", "schema version -1,", "put a backup in its place"},
 		/* from before the first release, whatever its version: also 1 */
