@@ -17,7 +17,7 @@
  * and least, exact or to 8 bits of their fraction, whichever is shorter; where between them the
  * mean is, one byte. Values: the last ones, and the first one
  *
- * The first value of such a minute is the one at its border, the last before it.
+ * The first of several values of such a minute is the one at its border, the last before it.
  */
 #include "db/block/rollup_codec.h"
 
@@ -850,8 +850,8 @@ static int rollup_get_lasts(
 	else
 		r = number_decode(values, n, numbers, NULL);
 	for (uint32_t i = 0; i < n && r == 0; i++) {
-		v[i].rollup.last = numbers[i];
-		if (i > 0)
+		v[i].rollup.last = v[i].rollup.first = numbers[i];
+		if (i > 0 && v[i].rollup.count > 1)
 			v[i].rollup.first = numbers[i - 1];
 	}
 	if (r == 0)
@@ -870,7 +870,9 @@ static int rollup_get_counts(
 	for (uint32_t i = 0; i < n && r == 0; i++) {
 		increases += v[i].rollup.increase;
 		v[i].rollup.last = numbers[i] + increases;
-		v[i].rollup.first = v[i].rollup.last - v[i].rollup.increase;
+		v[i].rollup.first = v[i].rollup.last;
+		if (v[i].rollup.count > 1)
+			v[i].rollup.first -= v[i].rollup.increase;
 	}
 	return r;
 }

@@ -30,7 +30,9 @@ struct rollup {
 	uint32_t count; /* samples that count */
 	uint32_t numbers; /* values, or rates between samples, behind min, max, sum */
 	double min, max, sum; /* NAN when .numbers is 0 */
-	double p50, p95, p99; /* exact for few numbers, else within 1 %; NAN when not known */
+	/* exact for few numbers, else within 1 %; of minutes of few numbers that stand for single
+	 * values, by the least, the greatest and the mean (rollup_codec.h); NAN when not known */
+	double p50, p95, p99;
 	uint64_t first, last; /* as stored; when .count > 0 */
 	int64_t first_ns, last_ns;
 	/* Counters: the increase and the time that it spans, which is the divisor of a rate and may

@@ -146,7 +146,7 @@ static const struct {
 	{"rounded, with its unit", {"port.pre_fec_ber", "--agg=p50"}, 0,
 		"port.pre_fec_ber, %: p50 of the whole range\n"
 		"TIME                  DEVICE  PORT                    %  FLAGS\n"
-		"2023-11-14 22:20:00Z  leaf2   Ethernet2        2.49e-07\n"
+		"2023-11-14 22:20:00Z  leaf2   Ethernet2        2.52e-07\n"
 		"Until 2023-11-14 22:20:00Z from minutes: single values are gone or not needed\n"},
 	{"a device that nobody knows", {"port.in_octets", "--device=leaf22"}, 2, ""},
 	{"a port that nobody knows", {"port.in_octets", "--port=swp9*"}, 2, ""},
