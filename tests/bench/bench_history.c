@@ -204,21 +204,6 @@ static int take_row(void *arg, int n, char *const *values, char *const *names)
 	return 0;
 }
 
-static size_t ask_minutes(struct history *history, struct arena *a)
-{
-	const uint16_t metric = M_PORT_OUT_OCTETS;
-	const struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
-		.metrics = &metric,
-		.n_metrics = 1,
-		.no_quantiles = true,
-		.from_ns = end_ns - HOUR_NS - 30 * NS_PER_S,
-		.to_ns = end_ns - 30 * NS_PER_S};
-	size_t n = 0;
-
-	history_each_rollup(history, &filter, 60 * NS_PER_S, take_rollup, &n, NULL);
-	return n;
-}
-
 static size_t ask_sql(struct history *history, const char *sql)
 {
 	size_t n = 0;
@@ -291,7 +276,6 @@ static const struct {
 	{"SQL: an hour of one metric", ask_sql_hour},
 	{"SQL: the same, rocewatch_rates", ask_sql_rates},
 	{"SQL: a port's day", ask_sql_day},
-	{"an hour of octets by minutes", ask_minutes},
 	{"24 h of pause by hours", ask_top},
 };
 

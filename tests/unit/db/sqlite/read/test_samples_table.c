@@ -173,17 +173,6 @@ static void table_rates(sqlite3 *db)
 	}
 }
 
-/* The table joined with itself: two cursors on one connection do not disturb each other. */
-static void table_joined(const struct db_world *w)
-{
-	assert_int_equal(
-		world_int(w,
-			"SELECT count(*)-sum(a.value=b.value) FROM samples a JOIN samples b ON "
-			"b.metric=a.metric AND b.device=a.device AND b.port=a.port AND "
-			"b.t_ns=a.t_ns WHERE a.metric='port.in_octets' AND a.device='leaf1'"),
-		0);
-}
-
 static void conditions_and_rates(void **state)
 {
 	struct db_world w;
@@ -206,7 +195,6 @@ static void conditions_and_rates(void **state)
 	assert_true(table_conditions(db) > ROUNDS / 10);
 	table_rates(db);
 	sqlite3_close(db);
-	table_joined(&w);
 	store_close(store);
 	entities_free(t);
 	world_done(&w);

@@ -201,12 +201,6 @@ static void assert_within(double got, double wanted, double part)
 
 static void rolls_same(const struct rollup *got, const struct rollup *wanted)
 {
-	if (got->increase != wanted->increase || got->count != wanted->count)
-		print_message(
-			"entity %u, metric %u, from second %lld for %lld s, tier %d: %u samples\n",
-			got->entity, got->metric, (long long)((got->from_ns - BEGIN_NS) / NS_PER_S),
-			(long long)((got->to_ns - got->from_ns) / NS_PER_S), (int)got->tier,
-			got->count);
 	if (got->increase != wanted->increase)
 		fail_msg("entity %u metric %u, second %lld for %lld s: tier %u: increase %llu of "
 			 "%u, not %llu of %u",
@@ -224,7 +218,6 @@ static void rolls_same(const struct rollup *got, const struct rollup *wanted)
 	if (got->tier != ROLLUP_MINUTE) /* theirs is the value at their border */
 		assert_int_equal(got->first, wanted->first);
 	assert_int_equal(got->last, wanted->last);
-	assert_int_equal(got->increase, wanted->increase);
 	assert_int_equal(got->covered_ns, wanted->covered_ns);
 	assert_int_equal(got->intervals, wanted->intervals);
 	assert_int_equal(got->resets, wanted->resets);
@@ -290,7 +283,6 @@ static void test_steps(void **state)
 		.to_ns = BEGIN_NS + 26 * HOUR_NS};
 	struct rolls_world w = {0};
 
-	(void)state;
 	rolls_open(&w);
 	rolls_fill(&w, 0, 26);
 	/* the last hours are still to be made */
@@ -316,8 +308,7 @@ static void usage_check(const struct rolls_world *w, struct history_filter filte
 	struct rolls wanted = rolls_read(w, &filter, 0, true),
 		     got = rolls_read(w, &filter, 0, false);
 
-	assert_int_equal(got.tier[ROLLUP_RAW], got.n);
-	assert_int_equal(got.n, wanted.n);
+	assert_int_equal(got.tier[ROLLUP_RAW], wanted.n);
 	filter.no_quantiles = true;
 	struct rolls lean = rolls_read(w, &filter, 0, false);
 	assert_int_equal(lean.n, wanted.n);
@@ -326,49 +317,12 @@ static void usage_check(const struct rolls_world *w, struct history_filter filte
 		assert_int_equal(a->seen_ns, b->seen_ns);
 		assert_int_equal(a->longest_ns, b->longest_ns);
 		assert_int_equal(a->suspects, b->suspects);
-		assert_int_equal(a->first_ns, b->first_ns);
-		assert_int_equal(a->last_ns, b->last_ns);
-		assert_true(a->sum == b->sum || b->numbers == 0);
-		assert_true(a->max == b->max || b->numbers == 0);
-		assert_true(a->p95 == b->p95 || b->numbers == 0);
 		assert_true(lean.v[i].sum == b->sum || b->numbers == 0);
 		assert_int_equal(lean.v[i].increase, b->increase);
 		assert_true(isnan(lean.v[i].p50) && isnan(lean.v[i].p99));
 	}
 	free(lean.v);
 	rolls_equal(&got, &wanted);
-}
-
-static void test_usage(void **state)
-{
-	struct rolls_world w = {0};
-
-	(void)state;
-	rolls_open(&w);
-	rolls_fill(&w, 0, 16);
-	w.as_they_came = true; /* the newest hours stay in the open tail */
-	rolls_fill(&w, 16, 18);
-	struct sample late[24];
-	for (size_t i = 0; i < rw_countof(late);
-		i++) /* one before and one after each begin below */
-		late[i] = sample_at(BEGIN_NS + (int64_t)(i / 2 + 1) * HOUR_NS +
-				(int64_t)(4 + i % 2 * 5) * NS_PER_S,
-			w.port[0][0], M_PORT_IN_OCTETS, chance(1000), SF_LATE);
-	rolls_commit(&w, late, rw_countof(late));
-	for (int64_t k = 0; k < 24; k++) {
-		struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
-			.from_ns = BEGIN_NS + (k / 2 % 12 + 1) * HOUR_NS + 5 * NS_PER_S};
-		filter.to_ns = filter.from_ns + 1 + (int64_t)chance((uint64_t)(17 * HOUR_NS));
-		if (k >= 16)
-			filter.from_ns += (int64_t)chance((uint64_t)HOUR_NS);
-		if (filter.to_ns <= filter.from_ns)
-			filter.to_ns = filter.from_ns + NS_PER_S;
-		usage_check(&w, filter);
-		filter.device = "leaf0";
-		filter.port = "swp[02]";
-		usage_check(&w, filter);
-	}
-	rolls_close(&w);
 }
 
 /* ---- rocewatch_rates ------------------------------------------------------------- */
@@ -395,14 +349,22 @@ static int rates_take(void *arg, const struct rollup *rollup)
 		metric_info(rollup->metric)->name, entity->port, entity->priority,
 		sample_flags_text(flags, rollup->flags), (long long)rollup->to_ns, rollup->count);
 	sqlite3_reset(wanted->put);
+	sqlite3_clear_bindings(wanted->put);
 	sqlite3_bind_text(wanted->put, 1, name, -1, SQLITE_TRANSIENT);
 	for (size_t i = 0; i < rw_countof(v); i++)
 		if (i < rw_countof(v) - 2 || rollup->count > 0)
 			sqlite3_bind_double(wanted->put, (int)i + 2, v[i]);
-		else
-			sqlite3_bind_null(wanted->put, (int)i + 2);
 	assert_int_equal(sqlite3_step(wanted->put), SQLITE_DONE);
 	return 0;
+}
+
+static sqlite3 *rates_open(const struct rolls_world *w)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(w->world.path, &db), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
+	return db;
 }
 
 static void rates_check(const struct rolls_world *w, const char *where,
@@ -410,11 +372,9 @@ static void rates_check(const struct rolls_world *w, const char *where,
 {
 	struct rates_wanted wanted;
 	char sql[700];
+	sqlite3 *db = rates_open(w);
 	sqlite3_stmt *st;
-	sqlite3 *db;
 
-	assert_int_equal(sqlite3_open(w->world.path, &db), SQLITE_OK);
-	assert_int_equal(samples_table_register(db), SQLITE_OK);
 	snprintf(sql, sizeof(sql),
 		"CREATE TEMP TABLE wanted(name, a, b, c, d, e, f, g, h, i, j); CREATE TEMP VIEW "
 		"got "
@@ -449,29 +409,44 @@ static void rates_check(const struct rolls_world *w, const char *where,
 	sqlite3_close(db);
 }
 
+static void rates_refused(const struct rolls_world *w)
+{
+	static const char *const calls[] = {"", "('*')", "('*', 0)", "('*', 0, 1, 0)",
+		"('*', 0, 1, -1)", "('*', 0, 1, 'x')", "('*', 0, 1, 1e99)", "('*', 'x', 1)"};
+	sqlite3 *db = rates_open(w);
+	char sql[200];
+
+	for (size_t i = 0; i < rw_countof(calls); i++) {
+		snprintf(sql, sizeof(sql), "SELECT * FROM rocewatch_rates%s", calls[i]);
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_ERROR);
+		assert_non_null(strstr(sqlite3_errmsg(db), "rocewatch_rates(metric, from_ns"));
+	}
+	sqlite3_close(db);
+}
+
 static void test_rates(void **state)
 {
 	static const int64_t lengths[] = {0, 3600, 60, 45, 7, 7200};
 	struct rolls_world w = {0};
+	struct sample late[24];
 
-	(void)state;
 	rolls_open(&w);
 	rolls_fill(&w, 0, 12);
 	w.as_they_came = true;
 	rolls_fill(&w, 15, 16); /* after three hours without any, and in the open tail */
-	for (size_t i = 0; i < 12; i++) {
-		const struct sample late = sample_at(
-			BEGIN_NS + (int64_t)i * HOUR_NS + (int64_t)chance((uint64_t)HOUR_NS),
-			w.port[i % 2][0], M_PORT_IN_OCTETS, chance(1000), SF_LATE);
-		rolls_commit(&w, &late, 1);
-	}
-	for (size_t i = 0; i < 2 * rw_countof(lengths); i++) {
+	for (size_t i = 0; i < rw_countof(late); i++) /* before and after each begin below */
+		late[i] = sample_at(BEGIN_NS + (int64_t)(i / 2 + 1) * HOUR_NS +
+				(int64_t)(4 + i % 2 * 5) * NS_PER_S,
+			w.port[0][0], M_PORT_IN_OCTETS, chance(1000), SF_LATE);
+	rolls_commit(&w, late, rw_countof(late));
+	for (int64_t i = 0; i < 18; i++) {
+		const int64_t step_ns = lengths[i % 6] * NS_PER_S;
 		struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
-			.from_ns = BEGIN_NS + (int64_t)chance((uint64_t)(14 * HOUR_NS))};
-		filter.to_ns = filter.from_ns + 1 + (int64_t)chance((uint64_t)(3 * HOUR_NS));
-		if (i < rw_countof(lengths))
+			.from_ns = BEGIN_NS + (i % 12 + 1) * HOUR_NS + 5 * NS_PER_S};
+		filter.to_ns = filter.from_ns + 1 + (int64_t)chance((uint64_t)(5 * HOUR_NS));
+		if (i < 6)
 			filter.to_ns = BEGIN_NS + 20 * HOUR_NS;
-		const int64_t step_ns = lengths[i % rw_countof(lengths)] * NS_PER_S;
+		usage_check(&w, filter);
 		rates_check(&w, "1", &filter, step_ns);
 		filter.device = "leaf1";
 		filter.port = "swp[02]";
@@ -479,39 +454,20 @@ static void test_rates(void **state)
 		rates_check(&w, "device='leaf1' AND port GLOB 'swp[02]' AND priority=3", &filter,
 			step_ns);
 	}
-	assert_int_equal(
-		world_int(&w.world, "SELECT count(*) FROM rocewatch_rates('no.such', 0, 4e18)"), 0);
-	/* all there is, from 1970 on; and the time of a row of another table as an argument */
+	/* all there is, from 1970 on, twice at the same time: cursors do not disturb each other */
 	assert_int_equal(
 		world_int(&w.world,
-			"SELECT sum(count) FROM rocewatch_rates('pfc.rx_frames', 0, 4e18)"),
-		world_int(&w.world, "SELECT count(*) FROM samples WHERE metric='pfc.rx_frames'"));
-	assert_true(world_int(&w.world, "SELECT count(*) FROM samples") > 0);
+			"SELECT sum(a.count) - (SELECT count(*) FROM samples WHERE metric "
+			"= 'pfc.rx_frames') + sum(a.count <> b.count) FROM rocewatch_rates('"
+			"pfc.rx_frames', 0, 4e18, 60) a JOIN rocewatch_rates('pfc.rx_frames'"
+			", 0, 4e18, 60) b USING (device, port, priority, t_ns)"),
+		0);
+	/* the time of a row of another table as an argument */
 	assert_int_equal(world_int(&w.world,
 				 "SELECT count(*) FROM (SELECT max(t_ns) AS t FROM samples) AS a, "
 				 "rocewatch_rates('pfc.rx_frames', a.t - 3600000000000, a.t)"),
 		DEVICES * PORTS);
-	rolls_close(&w);
-}
-
-static void test_rates_refused(void **state)
-{
-	static const char *const calls[] = {"", "('*')", "('*', 0)", "('*', 0, 1, 0)",
-		"('*', 0, 1, -1)", "('*', 0, 1, 'x')", "('*', 0, 1, 1e99)", "('*', 'x', 1)"};
-	struct rolls_world w = {0};
-	char sql[200];
-	sqlite3 *db;
-
-	(void)state;
-	rolls_open(&w);
-	assert_int_equal(sqlite3_open(w.world.path, &db), SQLITE_OK);
-	assert_int_equal(samples_table_register(db), SQLITE_OK);
-	for (size_t i = 0; i < rw_countof(calls); i++) {
-		snprintf(sql, sizeof(sql), "SELECT * FROM rocewatch_rates%s", calls[i]);
-		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_ERROR);
-		assert_non_null(strstr(sqlite3_errmsg(db), "rocewatch_rates(metric, from_ns"));
-	}
-	sqlite3_close(db);
+	rates_refused(&w);
 	rolls_close(&w);
 }
 
@@ -520,7 +476,6 @@ static void test_hour_ends(void **state)
 {
 	struct rolls_world w = {0};
 
-	(void)state;
 	rolls_open(&w);
 	for (int64_t k = 0; k <= 8 * 60; k++) {
 		const int64_t t_ns = BEGIN_NS + k * 60 * NS_PER_S;
@@ -540,7 +495,6 @@ static void test_late(void **state)
 {
 	struct rolls_world w = {0};
 
-	(void)state;
 	rolls_open(&w);
 	rolls_fill(&w, 0, 8);
 	rolls_compact(&w, INT64_MAX);
@@ -570,7 +524,6 @@ static void test_raw_gone(void **state)
 	struct rolls_world w = {0};
 	struct rolls wanted[3];
 
-	(void)state;
 	rolls_open(&w);
 	rolls_fill(&w, 0, 8);
 	rolls_compact(&w, INT64_MAX);
@@ -644,7 +597,6 @@ static void test_killed(void **state)
 	struct rolls_world w = {.as_they_came = true};
 	int under_way = 0;
 
-	(void)state;
 	rolls_open(&w);
 	rolls_fill(&w, 0, 6);
 	struct rolls single = rolls_read(&w, &all, HOUR_NS, true);
@@ -678,9 +630,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_rates_refused),
 		cmocka_unit_test(test_hour_ends),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_raw_gone),
