@@ -28,6 +28,7 @@
 #define DEFAULT_PORT 9421
 #define DEFAULT_CONNECTIONS 2000
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
+#define CHILD_NICE 5 /* who asks for many documents takes no time from polls */
 #define CHILD_MEMORY ((rlim_t)4 << 30) /* a document that grows without end takes nobody along */
 
 static const struct command_option web_options[] = {
@@ -122,6 +123,7 @@ static int cmd_web_listen(
 /* The agent is gone, or went while we started: so do we. */
 static int cmd_web_be_child(struct err *e)
 {
+	(void)!nice(CHILD_NICE);
 	const pid_t parent = getppid();
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)

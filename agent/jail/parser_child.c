@@ -313,7 +313,7 @@ static void child_limit(int which, rlim_t most)
 /* Before anything from outside is read. */
 static void child_limits(void)
 {
-	setpriority(PRIO_PROCESS, 0, NICE);
+	(void)!nice(NICE); /* than the agent's, whatever that is */
 #ifndef PARSER_SANITIZED
 	child_limit(RLIMIT_DATA, MEMORY_MAX);
 #endif
