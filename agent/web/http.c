@@ -82,6 +82,7 @@ struct http_connection {
 	struct http_connection *prev, *next; /* in order of the time since */
 	int fd;
 	uint64_t client; /* the peer's address, hashed */
+	char address[INET6_ADDRSTRLEN]; /* the same as text */
 	enum http_phase phase;
 	int64_t since_ns; /* monotonic: in this phase */
 	bool shut;
@@ -174,7 +175,7 @@ static void http_make_room(struct http *http)
 }
 
 /* Without the port: all connections of one address are one client. */
-static uint64_t http_address_hash(const struct sockaddr *peer)
+static void http_know(struct http_connection *connection, const struct sockaddr *peer)
 {
 	const void *bytes = NULL;
 	size_t n = 0;
@@ -185,7 +186,9 @@ static uint64_t http_address_hash(const struct sockaddr *peer)
 		bytes = &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
 		n = sizeof(struct in6_addr);
 	}
-	return blob_hash(bytes, n);
+	connection->client = blob_hash(bytes, n);
+	if (bytes)
+		inet_ntop(peer->sa_family, bytes, connection->address, INET6_ADDRSTRLEN);
 }
 
 static void http_connected(struct http *http, struct MHD_Connection *connection, void **context)
@@ -196,7 +199,7 @@ static void http_connected(struct http *http, struct MHD_Connection *connection,
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_connection *peer = rw_calloc(1, sizeof(*peer));
 	peer->fd = info->connect_fd;
-	peer->client = http_address_hash(address->client_addr);
+	http_know(peer, address->client_addr);
 	peer->since_ns = http_now();
 	pthread_mutex_lock(&http->lock);
 	http->n_connections++;
@@ -252,6 +255,11 @@ static void *http_on_target(void *arg, const char *target, struct MHD_Connection
 uint64_t http_client(const struct http_ticket *ticket)
 {
 	return ticket->peer->client;
+}
+
+const char *http_address(const struct http_ticket *ticket)
+{
+	return ticket->peer->address;
 }
 
 bool http_hung_up(struct http_ticket *ticket)

@@ -57,6 +57,8 @@ struct http_ticket;
 
 /* http_client - tells clients apart: the address of the peer, hashed. */
 uint64_t http_client(const struct http_ticket *ticket);
+/* http_address - of the peer, for people; lent as long as the ticket. */
+const char *http_address(const struct http_ticket *ticket);
 /* http_hung_up - whether the peer of a ticket that waits has closed its end. */
 bool http_hung_up(struct http_ticket *ticket);
 

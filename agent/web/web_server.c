@@ -478,14 +478,25 @@ static enum http_outcome server_route(struct web_call *call, struct http_reply *
 
 /* ---- who may ask --------------------------------------------------------- */
 
-static bool server_knows_token(struct web_server *server, const struct http_request *request)
+/* Whom what stands before every route refuses; a page that is asked without a token is no attack.
+ */
+static void server_refused(const struct web_call *call, const char *why)
 {
+	struct web_server *server = call->server;
 	pthread_mutex_lock(&server->lock);
-	const bool known = web_guard_token(server->guard, request->authorization);
-	if (!known && request->authorization)
-		complain(&server->refusals, mono_now(), LOG_WARN_, "web",
-			"a request with a wrong token was refused");
+	complain(&server->refusals, mono_now(), LOG_WARN_, "web",
+		"a request from %s was refused: %s", http_address(call->ticket), why);
 	pthread_mutex_unlock(&server->lock);
+}
+
+static bool server_knows_token(const struct web_call *call)
+{
+	const char *given = call->request->authorization;
+	pthread_mutex_lock(&call->server->lock);
+	const bool known = web_guard_token(call->server->guard, given);
+	pthread_mutex_unlock(&call->server->lock);
+	if (!known && given)
+		server_refused(call, "its token is wrong");
 	return known;
 }
 
@@ -556,12 +567,14 @@ static bool server_refuses(struct web_call *call, struct api_target *target, str
 		return true;
 	}
 	if (!server_knows_host(call->server, request)) {
+		server_refused(call, "its Host header does not name this server");
 		web_reply_error(ret, 421,
 			"the Host header does not name this server; add the name to http.hosts "
 			"when it should");
 		return true;
 	}
 	if (server_is_cross_site(call)) {
+		server_refused(call, "a page of another site made it");
 		web_reply_error(ret, 403,
 			"a page of another site asks; open this server's own page instead");
 		return true;
@@ -590,7 +603,7 @@ static enum http_outcome server_answer(void *arg, struct http_ticket *ticket,
 	const struct web_file *runbook = runbook_of_path(target.path);
 	if (runbook)
 		return server_runbook(&call, runbook, ret);
-	if (!server_knows_token(server, request)) {
+	if (!server_knows_token(&call)) {
 		web_reply_error(ret, 401,
 			"a token is needed: send the header 'Authorization: Bearer TOKEN'");
 		ret->authenticate = "Bearer realm=\"rocewatch\"";
