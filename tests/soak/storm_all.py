@@ -198,7 +198,7 @@ def main():
         said = judge(storm)
         print("passed in %.0f s: %s" % (time.monotonic() - began, said))
         storm.agent.send_signal(signal.SIGTERM)
-        check(storm.agent.wait(HANG_S) == 0, "the agent ended with %s" % storm.agent.returncode)
+        check(storm.agent.wait(HANG_S) == 0, "the agent ended with %s:\n%s" % (storm.agent.returncode, storm.said()[-2000:]))
     except (Failed, subprocess.TimeoutExpired) as why:
         print("BROKEN  %s" % why)
         return 1
