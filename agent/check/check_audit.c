@@ -2,11 +2,13 @@
 #include <math.h>
 
 #include "agent/answers/common/limits.h"
+#include "agent/answers/counters/counters_document.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/client/client.h"
 #include "agent/check/check_source.h"
 #include "agent/document/json_value.h"
 #include "base/err.h"
+#include "db/model/entity.h"
 
 static bool audit_is_kind(const char *const *kinds, enum cause cause, const char *kind)
 {
@@ -165,19 +167,17 @@ struct links_sum {
 	size_t n, n_known;
 	double rate; /* of the port with most errors per second */
 	double flaps; /* of all; NAN unknown */
-	const json_t *worst, *flapping;
+	const struct counters_row *worst, *flapping;
 };
 
-static void links_take(const struct check_source *source, const json_t *doc, struct links_sum *sum)
+static void links_take(const struct check_source *source, const struct counters_answer *counters,
+	struct links_sum *sum)
 {
-	const double seconds = doc_number(doc, "seconds");
-	const json_t *row;
-	size_t i;
 	sum->flaps = NAN;
-	json_array_foreach (json_object_get(doc, "rows"), i, row) {
-		double errors = doc_number(row, "errors"), flaps = doc_number(row, "flaps");
-		if (json_is_integer(json_object_get(row, "priority")) ||
-			!check_in_scope(source, row))
+	for (size_t i = 0; i < counters->n_rows; i++) {
+		const struct counters_row *row = &counters->rows[i];
+		const double errors = row->grew[COUNTERS_ERRORS], flaps = row->grew[COUNTERS_FLAPS];
+		if (row->priority != PRIO_NONE || !check_counters_in_scope(source, row))
 			continue;
 		sum->n++;
 		if (!isnan(flaps))
@@ -185,8 +185,8 @@ static void links_take(const struct check_source *source, const json_t *doc, str
 		if (flaps > 0)
 			sum->flapping = row;
 		sum->n_known += !isnan(errors);
-		if (errors > 0 && errors / seconds > sum->rate) {
-			sum->rate = errors / seconds;
+		if (errors > 0 && errors / counters->seconds > sum->rate) {
+			sum->rate = errors / counters->seconds;
 			sum->worst = row;
 		}
 	}
@@ -197,10 +197,11 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	const struct limit_pair limits = limits_errors(source->client->config);
 	const struct check_ranges usual = check_ranges_below(limits.warn, limits.critical);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *counters, *audit;
+	const struct counters_answer *counters;
+	const json_t *audit;
 	const struct watch_answer *watch;
 	struct links_sum sum = {0};
-	int r = check_source_doc(source, "counters", &counters, e);
+	int r = check_source_counters(source, &counters, e);
 	if (r == 0)
 		r = check_source_doc(source, "topology/check", &audit, e);
 	if (r == 0)
@@ -213,12 +214,11 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	size_t below = check_audit(source, audit, links_kinds, CAUSE_NONE, open.n, ret);
 	if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.rate), &open,
-			"%s:%s %.3g errors/s", doc_word(sum.worst, "device"),
-			doc_word(sum.worst, "port"), sum.rate);
+			"%s:%s %.3g errors/s", sum.worst->device, sum.worst->port, sum.rate);
 	if (sum.flapping)
 		check_measured(source, ret, CHECK_WARNING, &open,
-			"%s:%s went down, %.0f flaps in all", doc_word(sum.flapping, "device"),
-			doc_word(sum.flapping, "port"), sum.flaps);
+			"%s:%s went down, %.0f flaps in all", sum.flapping->device,
+			sum.flapping->port, sum.flaps);
 	if (sum.n_known == 0)
 		check_say(ret, CHECK_UNKNOWN, "errors are not counted by any of %zu ports", sum.n);
 	else if (ret->text.n == 0)

@@ -11,11 +11,12 @@
 #include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
-#include "agent/document/json_value.h"
+#include "agent/answers/counters/counters_document.h"
+#include "agent/answers/pause/pause_document.h"
 #include "agent/answers/common/limits.h"
 
 struct pfc_worst {
-	const json_t *row;
+	const struct pause_pair *row; /* NULL: none yet */
 	double low, high;
 	bool received; /* the neighbour paused us */
 	enum check_state state;
@@ -36,9 +37,10 @@ static enum check_state pfc_judge(const struct check_ranges *ranges, double low,
 }
 
 /* Of equals the one that leads to a host says more: pause begins or ends there. */
-static bool pfc_is_host(const json_t *row)
+static bool pfc_is_host(const struct pause_pair *row)
 {
-	return *doc_word(row, "peer") && !strchr(doc_word(row, "peer"), ':');
+	const char *peer = str_or(row->peer, "");
+	return *peer && !strchr(peer, ':');
 }
 
 static bool pfc_is_worse(const struct pfc_worst *worst, const struct pfc_worst *than)
@@ -53,11 +55,11 @@ static bool pfc_is_worse(const struct pfc_worst *worst, const struct pfc_worst *
 	return pfc_is_host(worst->row) && worst->received && !pfc_is_host(than->row);
 }
 
-static void pfc_take(
-	struct pfc_sum *sum, const json_t *row, const struct check_ranges *ranges, bool received)
+static void pfc_take(struct pfc_sum *sum, const struct pause_pair *row,
+	const struct check_ranges *ranges, bool received)
 {
-	double low = doc_number(row, received ? "rx_lo_ratio" : "tx_lo_ratio");
-	double high = doc_number(row, received ? "rx_hi_ratio" : "tx_hi_ratio");
+	const double low = received ? row->rx_lo_ratio : row->tx_lo_ratio;
+	const double high = received ? row->rx_hi_ratio : row->tx_hi_ratio;
 	if (isnan(high))
 		return;
 	const struct pfc_worst own = {row, low, high, received, pfc_judge(ranges, low, high)};
@@ -66,17 +68,15 @@ static void pfc_take(
 		sum->worst = own;
 }
 
-static void pfc_take_all(const struct check_source *source, const json_t *doc,
+static void pfc_take_all(const struct check_source *source, const struct pause_ports_answer *pause,
 	const struct check_ranges *ranges, struct pfc_sum *sum)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "ports"), i, row) {
-		if (!check_in_scope(source, row))
+	for (size_t i = 0; i < pause->n_ports; i++) {
+		const struct pause_pair *row = &pause->ports[i];
+		if (!check_pause_in_scope(source, row))
 			continue;
 		sum->n++;
-		sum->n_unknown += isnan(doc_number(row, "rx_hi_ratio")) ||
-			isnan(doc_number(row, "tx_hi_ratio"));
+		sum->n_unknown += isnan(row->rx_hi_ratio) || isnan(row->tx_hi_ratio);
 		pfc_take(sum, row, ranges, true);
 		pfc_take(sum, row, ranges, false);
 	}
@@ -110,16 +110,15 @@ static void pfc_say(const struct check_source *source, const struct pfc_sum *sum
 		return;
 	}
 	pfc_add_share(&share, worst);
-	const char *peer = doc_word(worst->row, "peer");
+	const char *peer = str_or(worst->row->peer, "");
 	if (!*peer)
 		peer = "the neighbour";
 	if (worst->received)
 		str_addf(&text, "%s paused us %s", peer, share.s);
 	else
 		str_addf(&text, "we paused %s %s", peer, share.s);
-	check_measured(source, line, worst->state, open, "%s:%s p%lld: %s",
-		doc_word(worst->row, "device"), doc_word(worst->row, "port"),
-		(long long)json_integer_value(json_object_get(worst->row, "priority")), text.s);
+	check_measured(source, line, worst->state, open, "%s:%s p%d: %s", worst->row->device,
+		worst->row->port, worst->row->priority, text.s);
 }
 
 static int check_pfc_run(struct check_source *source, struct check_line *ret, struct err *e)
@@ -127,15 +126,15 @@ static int check_pfc_run(struct check_source *source, struct check_line *ret, st
 	const struct limit_pair limits = limits_pause(source->client->config);
 	const struct check_ranges usual = check_ranges_below(limits.warn, limits.critical);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *doc;
+	const struct pause_ports_answer *pause;
 	const struct watch_answer *watch;
 	struct pfc_sum sum = {0};
-	int r = check_source_doc(source, "pause/ports", &doc, e);
+	int r = check_source_pause(source, &pause, e);
 	if (r == 0)
 		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
-	pfc_take_all(source, doc, &ranges, &sum);
+	pfc_take_all(source, pause, &ranges, &sum);
 	struct check_open open = {watch, golden_info(GOLDEN_PAUSE_TIME)->causes, 0};
 	/* With ranges of their own, people ask for these and nothing else. */
 	if (!source->given.warn.set && !source->given.crit.set)
@@ -182,19 +181,19 @@ struct ecn_sum {
 	size_t n, n_known; /* queues; those whose marks are counted */
 	double marked, packets;
 	double ratio; /* of the queue that marks most; NAN unknown */
-	const json_t *worst;
+	const struct counters_row *worst;
 	double pause; /* least share of time of the most paused queue; NAN unknown */
 };
 
-static void ecn_take_counters(
-	const struct check_source *source, const json_t *doc, struct ecn_sum *sum)
+static void ecn_take_counters(const struct check_source *source,
+	const struct counters_answer *counters, struct ecn_sum *sum)
 {
-	const json_t *row;
-	size_t i;
 	sum->ratio = NAN;
-	json_array_foreach (json_object_get(doc, "rows"), i, row) {
-		double marked = doc_number(row, "marked"), packets = doc_number(row, "packets");
-		if (!json_is_true(json_object_get(row, "lossless")) || !check_in_scope(source, row))
+	for (size_t i = 0; i < counters->n_rows; i++) {
+		const struct counters_row *row = &counters->rows[i];
+		const double marked = row->grew[COUNTERS_MARKED],
+			     packets = row->grew[COUNTERS_PACKETS];
+		if (!row->lossless || !check_counters_in_scope(source, row))
 			continue;
 		sum->n++;
 		sum->packets += isnan(packets) ? 0 : packets;
@@ -209,17 +208,15 @@ static void ecn_take_counters(
 	}
 }
 
-static void ecn_take_pause(
-	const struct check_source *source, const json_t *doc, struct ecn_sum *sum)
+static void ecn_take_pause(const struct check_source *source,
+	const struct pause_ports_answer *pause, struct ecn_sum *sum)
 {
-	const json_t *row;
-	size_t i;
 	sum->pause = NAN;
-	json_array_foreach (json_object_get(doc, "ports"), i, row) {
-		if (!check_in_scope(source, row))
+	for (size_t i = 0; i < pause->n_ports; i++) {
+		const struct pause_pair *pair = &pause->ports[i];
+		if (!check_pause_in_scope(source, pair))
 			continue;
-		sum->pause = fmax(sum->pause, doc_number(row, "rx_lo_ratio"));
-		sum->pause = fmax(sum->pause, doc_number(row, "tx_lo_ratio"));
+		sum->pause = fmax(sum->pause, fmax(pair->rx_lo_ratio, pair->tx_lo_ratio));
 	}
 }
 
@@ -235,7 +232,7 @@ static void ecn_say(const struct check_source *source, const struct ecn_sum *sum
 	if (sum->worst && sum->ratio > 0)
 		check_measured(source, line, check_judge_value(ranges, sum->ratio), open,
 			"CE %.2f %% at %s:%s, the most of %zu queues", sum->ratio * 100,
-			doc_word(sum->worst, "device"), doc_word(sum->worst, "port"), sum->n_known);
+			sum->worst->device, sum->worst->port, sum->n_known);
 	else if (sum->packets == 0 && isnan(sum->ratio))
 		check_say(line, CHECK_OK, "idle, 0 packets at %zu queues", sum->n_known);
 	else
@@ -259,12 +256,13 @@ static int check_ecn_run(struct check_source *source, struct check_line *ret, st
 {
 	const struct check_ranges usual = check_ranges_below(ECN_RATIO_WARN, NAN);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *counters, *pause;
+	const struct counters_answer *counters;
+	const struct pause_ports_answer *pause;
 	const struct watch_answer *watch;
 	struct ecn_sum sum = {0};
-	int r = check_source_doc(source, "counters", &counters, e);
+	int r = check_source_counters(source, &counters, e);
 	if (r == 0)
-		r = check_source_doc(source, "pause/ports", &pause, e);
+		r = check_source_pause(source, &pause, e);
 	if (r == 0)
 		r = check_source_watch(source, &watch, e);
 	if (r < 0)
@@ -302,16 +300,16 @@ static const enum cause drops_causes[] = {CAUSE_LOSSLESS_LOSS, CAUSE_PACKET_LOSS
 struct drops_sum {
 	size_t n, n_known;
 	double drops, most;
-	const json_t *worst;
+	const struct counters_row *worst;
 };
 
-static void drops_take(const struct check_source *source, const json_t *doc, struct drops_sum *sum)
+static void drops_take(const struct check_source *source, const struct counters_answer *counters,
+	struct drops_sum *sum)
 {
-	const json_t *row;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "rows"), i, row) {
-		double drops = doc_number(row, "drops");
-		if (!json_is_true(json_object_get(row, "lossless")) || !check_in_scope(source, row))
+	for (size_t i = 0; i < counters->n_rows; i++) {
+		const struct counters_row *row = &counters->rows[i];
+		const double drops = row->grew[COUNTERS_DROPS];
+		if (!row->lossless || !check_counters_in_scope(source, row))
 			continue;
 		sum->n++;
 		if (isnan(drops))
@@ -329,15 +327,15 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 {
 	const struct check_ranges usual = check_ranges_below(NAN, 0);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
-	const json_t *doc;
+	const struct counters_answer *counters;
 	const struct watch_answer *watch;
 	struct drops_sum sum = {0};
-	int r = check_source_doc(source, "counters", &doc, e);
+	int r = check_source_counters(source, &counters, e);
 	if (r == 0)
 		r = check_source_open(source, &watch, e);
 	if (r < 0)
 		return r;
-	drops_take(source, doc, &sum);
+	drops_take(source, counters, &sum);
 	const struct check_open open = {
 		watch, drops_causes, check_incidents(source, watch, drops_causes, ret)};
 	ret->absent = sum.n > 0 && sum.n_known == 0;
@@ -346,14 +344,12 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 			sum.n);
 	else if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.drops), &open,
-			"%.0f frames dropped in %.0f s, most at %s:%s p%lld: %.0f", sum.drops,
-			doc_number(doc, "seconds"), doc_word(sum.worst, "device"),
-			doc_word(sum.worst, "port"),
-			(long long)json_integer_value(json_object_get(sum.worst, "priority")),
+			"%.0f frames dropped in %.0f s, most at %s:%s p%d: %.0f", sum.drops,
+			counters->seconds, sum.worst->device, sum.worst->port, sum.worst->priority,
 			sum.most);
 	else
 		check_say(ret, CHECK_OK, "no drops at %zu lossless queues in %.0f s", sum.n_known,
-			doc_number(doc, "seconds"));
+			counters->seconds);
 	check_line_value(ret, "drops", sum.n_known > 0 ? sum.drops : NAN, 0, &ranges, NAN);
 	return 0;
 }

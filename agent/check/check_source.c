@@ -12,6 +12,8 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/served.h"
+#include "agent/answers/counters/counters_document.h"
+#include "agent/answers/pause/pause_document.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/answers/watch/watch_now.h"
 #include "agent/incident/incident.h"
@@ -86,6 +88,60 @@ int check_source_doc(
 	json_object_set_new(source->docs, path, doc);
 	*ret = doc;
 	return 0;
+}
+
+/* The time range and the priority that the served document of that name would take. */
+static int source_as_served(
+	struct check_source *source, const char *path, int *ret_priority, struct err *e)
+{
+	*ret_priority = PRIO_NONE;
+	check_source_span(source, served_find(path)->span_ns);
+	if (!source->arena)
+		source->arena = arena_new();
+	if (!source->scope.priority)
+		return 0;
+	return served_priority(source->scope.priority, ret_priority, e);
+}
+
+int check_source_counters(
+	struct check_source *source, const struct counters_answer **ret, struct err *e)
+{
+	const struct check_scope *scope = &source->scope;
+	struct counters_ask ask = {.device = scope->device,
+		.port = scope->port,
+		.job = scope->job,
+		.lossless = !scope->priority};
+	*ret = source->counters;
+	if (source->counters)
+		return 0;
+	int r = source_as_served(source, "counters", &ask.priority, e);
+	if (r < 0)
+		return r;
+	struct counters_answer *answer = arena_new_of(source->arena, struct counters_answer);
+	r = counters_read(source->client, &ask, source->arena, answer, e);
+	if (r == 0)
+		*ret = source->counters = answer;
+	return r;
+}
+
+int check_source_pause(
+	struct check_source *source, const struct pause_ports_answer **ret, struct err *e)
+{
+	struct pause_ask ask = {.device = source->scope.device,
+		.port = source->scope.port,
+		.all = true,
+		.no_origins = true};
+	*ret = source->pause;
+	if (source->pause)
+		return 0;
+	int r = source_as_served(source, "pause/ports", &ask.priority, e);
+	if (r < 0)
+		return r;
+	struct pause_ports_answer *answer = arena_new_of(source->arena, struct pause_ports_answer);
+	r = pause_ports_make(source->client, &ask, source->arena, answer, e);
+	if (r == 0)
+		*ret = source->pause = answer;
+	return r;
 }
 
 /* The time range of both documents when none is asked for. */
@@ -208,6 +264,29 @@ bool check_subject_in_scope(const struct check_source *source, const struct chec
 	if (!source_group_fits(scope->group, of))
 		return false;
 	return !scope->job || source_in_job(source, of);
+}
+
+static uint64_t source_priority_of(int priority)
+{
+	return priority == PRIO_NONE ? COUNT_UNKNOWN : (uint64_t)priority;
+}
+
+bool check_counters_in_scope(const struct check_source *source, const struct counters_row *row)
+{
+	const struct check_subject of = {.device = row->device,
+		.port = row->port,
+		.host = row->host,
+		.job = row->job,
+		.priority = source_priority_of(row->priority)};
+	return check_subject_in_scope(source, &of);
+}
+
+bool check_pause_in_scope(const struct check_source *source, const struct pause_pair *row)
+{
+	const struct check_subject of = {.device = row->device,
+		.port = row->port,
+		.priority = source_priority_of(row->priority)};
+	return check_subject_in_scope(source, &of);
 }
 
 bool check_in_scope(const struct check_source *source, const json_t *row)

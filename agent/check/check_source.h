@@ -14,6 +14,10 @@
 #include "db/model/golden.h"
 
 struct client;
+struct counters_answer;
+struct counters_row;
+struct pause_pair;
+struct pause_ports_answer;
 struct verdict;
 struct watch_answer;
 
@@ -30,8 +34,11 @@ struct check_source {
 	bool named_range; /* the user named a time range: no document's own one is taken */
 	bool count_silenced; /* a silenced incident counts like any other one */
 	json_t *docs; /* by path */
-	struct arena *arena; /* of .watch */
-	struct watch_answer *watch; /* NULL: not asked for yet */
+	struct arena *arena; /* of what follows */
+	/* NULL: not asked for yet */
+	struct watch_answer *watch;
+	struct counters_answer *counters;
+	struct pause_ports_answer *pause;
 	bool measured; /* .watch has signals and jobs, too */
 };
 
@@ -47,6 +54,14 @@ void check_source_span(struct check_source *source, int64_t span_ns);
  * until check_source_done(). 0, or negative errno with @e. */
 int check_source_doc(
 	struct check_source *source, const char *path, const json_t **ret, struct err *e);
+
+/* check_source_counters, check_source_pause - what served documents "counters" (of queues only the
+ * lossless ones, unless one priority is asked for) and "pause/ports" (.origin is not known) tell,
+ * as structs. */
+int check_source_counters(
+	struct check_source *source, const struct counters_answer **ret, struct err *e);
+int check_source_pause(
+	struct check_source *source, const struct pause_ports_answer **ret, struct err *e);
 
 /* check_source_open - the status and the open incidents: nothing is measured for them.
  * check_source_watch - and signals and jobs, which are measured of all ports. As
@@ -65,6 +80,9 @@ struct check_subject {
 };
 /* check_subject_in_scope - is it asked for? A host belongs to a job by the configuration. */
 bool check_subject_in_scope(const struct check_source *source, const struct check_subject *of);
+/* check_counters_in_scope, check_pause_in_scope - the same of a row of these answers. */
+bool check_counters_in_scope(const struct check_source *source, const struct counters_row *row);
+bool check_pause_in_scope(const struct check_source *source, const struct pause_pair *row);
 /* check_in_scope - the same of a row of a document with device, port, priority, host, job: those
  * that it has. */
 bool check_in_scope(const struct check_source *source, const json_t *row);

@@ -121,7 +121,9 @@ int canary_read(
 	const struct client *client, int64_t now_ns, struct canary_state *ret, struct err *e)
 {
 	static const uint16_t metrics[] = {M_AGENT_CANARY, M_AGENT_MOVED};
-	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
+	const struct window_spec spec = {.metrics = metrics,
+		.n_metrics = rw_countof(metrics),
+		.lanes = WINDOW_LANES}; /* no queue has them */
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct window window;
 	*ret = (struct canary_state){.age_s = NAN, .limit_s = NAN, .moved_age_s = NAN};

@@ -243,6 +243,15 @@ const uint16_t observe_metrics[] = {
 };
 const size_t observe_n_metrics = rw_countof(observe_metrics);
 
+size_t observe_prio_metrics(bool opens, uint16_t ret[METRIC_COUNT])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < rw_countof(prio_rows); i++)
+		if (!opens || prio_rows[i].opens)
+			ret[n++] = prio_rows[i].metric;
+	return n;
+}
+
 /* ---- values -------------------------------------------------------------- */
 
 /* The most a counter can grow in a second; 0: no limit is known. */

@@ -173,6 +173,10 @@ const struct observed *observe(const struct analyzer_in *in);
 extern const uint16_t observe_metrics[];
 extern const size_t observe_n_metrics;
 
+/* observe_prio_metrics - those of priorities into @ret; @opens: only those that make a priority
+ * outside the lossless class worth observing. Returns how many. */
+size_t observe_prio_metrics(bool opens, uint16_t ret[METRIC_COUNT]);
+
 /* The observation of a port of the fabric; NULL when @port is NULL. */
 const struct port_seen *observed_port(
 	const struct observed *observed, const struct fabric_port *port);

@@ -418,6 +418,28 @@ static int read_fast(
 	return r;
 }
 
+/* Arrays of bytes, of which one that is absent is empty. */
+static bool same_bytes(const uint8_t *left, size_t n_left, const uint8_t *right, size_t n_right)
+{
+	return n_left == n_right && (n_left == 0 || memcmp(left, right, n_left) == 0);
+}
+
+bool block_stands(const struct block_reader *left, const struct block_reader *right)
+{
+	const size_t n_sizes = ((size_t)left->n_samples + 1) / 2;
+	const bool single = left->n_series == left->n_samples;
+	if (!left->fast || !right->fast || !single || left->is_f64 != right->is_f64 ||
+		left->n_series != right->n_series || left->n_samples != right->n_samples)
+		return false;
+	if (left->entity_base != right->entity_base || left->entity_step != right->entity_step ||
+		left->entity_bits != right->entity_bits)
+		return false;
+	return same_bytes(left->entities, left->entities_size, right->entities,
+		       right->entities_size) &&
+		same_bytes(left->sizes, n_sizes, right->sizes, n_sizes) &&
+		same_bytes(left->payload, left->payload_size, right->payload, right->payload_size);
+}
+
 static int read_series(
 	struct block_reader *reader, uint32_t i, struct arena *a, struct block_columns *ret)
 {

@@ -117,6 +117,11 @@ static inline void block_share(struct block_reader *reader, const struct arena *
 int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t to_ns,
 	struct arena *a, struct block_columns *ret);
 
+/* block_stands - does @right say of each series what @left says, one value, whatever its time? Only
+ * blocks of BLOCK_FAST with one sample a series are compared, by their bytes; false says nothing.
+ */
+bool block_stands(const struct block_reader *left, const struct block_reader *right);
+
 /* block_instants - the instants of series @i alone, in @a; those of the series before where they
  * are the same and shared with it (block_share()). *@ret_marked: some samples have flags of their
  * own, which block_read() tells. 0 or -EBADMSG. */

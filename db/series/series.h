@@ -118,6 +118,10 @@ struct window_spec {
 	 * comes in any case. 0 = all. A store may leave the others out, which are most of a fabric;
 	 * it need not. */
 	unsigned lanes;
+	/* with .lanes: also the queues of other priorities of which one of these metrics moved in
+	 * the window, or is a state that is not 0, whole */
+	const uint16_t *opens;
+	size_t n_opens;
 };
 #define WINDOW_LANES 0x100u
 

@@ -42,6 +42,9 @@ const char *served_get(const struct served_ask *ask, const char *name);
 /* served_flag - was the flag given? "" (the command line), "1", "true" and "yes" say so. */
 bool served_flag(const struct served_ask *ask, const char *name);
 
+/* served_priority - the priority that @text names. 0, or -EINVAL with @e. */
+int served_priority(const char *text, int *ret, struct err *e);
+
 struct served_document {
 	const char *path; /* "pause/tree": /api/v1/pause/tree, MCP tool pause_tree */
 	/* docs/schema/NAME.schema.json describes it; NULL: the path, with '-' for '/' */

@@ -1,4 +1,6 @@
 /* served_ask - the parameters of one request. */
+#include <errno.h>
+
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/answers/common/served.h"
@@ -19,4 +21,14 @@ bool served_flag(const struct served_ask *ask, const char *name)
 		if (str_eq(value, yes[i]))
 			return true;
 	return false;
+}
+
+int served_priority(const char *text, int *ret, struct err *e)
+{
+	int64_t number;
+	const int rc = unit_int(text, &number, e);
+	if (rc < 0 || number < 0 || number > 7)
+		return err_set(e, -EINVAL, "priority '%.64s' is not a number from 0 to 7", text);
+	*ret = (int)number;
+	return 0;
 }

@@ -18,17 +18,7 @@
 #include "db/series/history.h"
 #include "db/series/series.h"
 
-enum counters_field {
-	FIELD_DROPS,
-	FIELD_ERRORS,
-	FIELD_FLAPS,
-	FIELD_MARKED,
-	FIELD_PACKETS,
-	FIELD_OCTETS,
-	FIELD_COUNT
-};
-
-static const char *const counters_names[FIELD_COUNT] = {
+static const char *const counters_names[COUNTERS_FIELDS] = {
 	"drops", "errors", "flaps", "marked", "packets", "octets"};
 
 /* FCS errors are among the errors received, where a device counts both. */
@@ -36,27 +26,25 @@ static const struct {
 	uint16_t metric;
 	enum counters_field field;
 } counters_metrics[] = {
-	{M_PG_DROPS, FIELD_DROPS},
-	{M_QUEUE_DROPS, FIELD_DROPS},
-	{M_PORT_IN_ERRORS, FIELD_ERRORS},
-	{M_PORT_OUT_ERRORS, FIELD_ERRORS},
-	{M_PORT_FLAPS, FIELD_FLAPS},
-	{M_QUEUE_ECN_MARKED, FIELD_MARKED},
-	{M_QUEUE_OUT_PACKETS, FIELD_PACKETS},
-	{M_PORT_OUT_OCTETS, FIELD_OCTETS},
-};
-
-struct counters_row {
-	const struct entity *entity; /* NULL: nothing of it is wanted */
-	double sums[FIELD_COUNT]; /* NAN unknown */
+	{M_PG_DROPS, COUNTERS_DROPS},
+	{M_QUEUE_DROPS, COUNTERS_DROPS},
+	{M_PORT_IN_ERRORS, COUNTERS_ERRORS},
+	{M_PORT_OUT_ERRORS, COUNTERS_ERRORS},
+	{M_PORT_FLAPS, COUNTERS_FLAPS},
+	{M_QUEUE_ECN_MARKED, COUNTERS_MARKED},
+	{M_QUEUE_OUT_PACKETS, COUNTERS_PACKETS},
+	{M_PORT_OUT_OCTETS, COUNTERS_OCTETS},
 };
 
 struct counters {
 	const struct fabric *fabric;
 	const struct counters_ask *ask;
 	struct window window;
-	struct counters_row *rows; /* by entity */
-	size_t n_rows;
+	uint32_t *row_of; /* by entity: + 1; 0 = none yet */
+	size_t n_row_of;
+	struct counters_row *rows;
+	size_t n_rows, cap_rows;
+	struct arena *arena; /* of the rows */
 };
 
 static const struct fabric_port *counters_port(
@@ -95,91 +83,117 @@ static bool counters_wants(const struct counters *counters, const struct entity 
 	return job && str_glob(ask->job, job);
 }
 
+static struct counters_row counters_row_of(
+	const struct counters *counters, const struct entity *entity)
+{
+	const struct fabric_port *port = counters_port(counters, entity);
+	struct counters_row row = {.device = entity->device,
+		.port = entity->port,
+		.host = port ? port->host : NULL,
+		.at = port,
+		.priority = entity->priority};
+	row.job = counters_job(counters, row.host);
+	if (entity->priority >= 0)
+		row.lossless = counters->fabric->lossless_mask >> entity->priority & 1;
+	for (size_t i = 0; i < COUNTERS_FIELDS; i++)
+		row.grew[i] = NAN;
+	return row;
+}
+
 static void counters_add(
 	struct counters *counters, const struct series *series, enum counters_field field)
 {
 	struct increase increase;
 	const struct entity *entity = entity_get(counters->window.entities, series->entity);
-	if (!entity || series->entity >= counters->n_rows || !counters_wants(counters, entity))
+	if (!entity || !counters_wants(counters, entity))
 		return;
-	struct counters_row *row = &counters->rows[series->entity];
-	if (!row->entity)
-		for (size_t i = 0; i < FIELD_COUNT; i++)
-			row->sums[i] = NAN;
-	row->entity = entity;
+	if (!counters->row_of[series->entity]) {
+		arena_grow(counters->arena, counters->rows, counters->n_rows, counters->cap_rows);
+		counters->rows[counters->n_rows] = counters_row_of(counters, entity);
+		counters->row_of[series->entity] = (uint32_t)++counters->n_rows;
+	}
+	struct counters_row *row = &counters->rows[counters->row_of[series->entity] - 1];
 	if (series_increase(
 		    series, counters->window.from_ns, counters->window.to_ns, 0, &increase) < 0)
 		return;
-	double sum = row->sums[field];
-	row->sums[field] = (isnan(sum) ? 0 : sum) + (double)increase.value;
+	const double sum = row->grew[field];
+	row->grew[field] = (isnan(sum) ? 0 : sum) + (double)increase.value;
 }
 
-static json_t *counters_row_json(const struct counters *counters, const struct counters_row *row)
+static json_t *counters_row_json(const struct counters_row *row)
 {
-	const struct entity *entity = row->entity;
-	const struct fabric_port *port = counters_port(counters, entity);
-	const char *host = port ? port->host : NULL;
 	json_t *json = json_object(), *priority = json_null(), *lossless = json_null();
 	rw_cleanup(str_done) struct str peer = {0};
-	if (entity->priority >= 0) {
-		priority = json_integer(entity->priority);
-		lossless = json_boolean(counters->fabric->lossless_mask >> entity->priority & 1);
+	if (row->priority >= 0) {
+		priority = json_integer(row->priority);
+		lossless = json_boolean(row->lossless);
 	}
-	if (port && port->peer)
-		str_addf(&peer, "%s:%s", port->peer->device->name, port->peer->name);
-	json_object_set_new(json, "device", json_string_or_null(entity->device));
-	json_object_set_new(json, "port", json_string_or_null(entity->port));
+	if (row->at && row->at->peer)
+		str_addf(&peer, "%s:%s", row->at->peer->device->name, row->at->peer->name);
+	json_object_set_new(json, "device", json_string_or_null(row->device));
+	json_object_set_new(json, "port", json_string_or_null(row->port));
 	json_object_set_new(json, "priority", priority);
 	json_object_set_new(json, "lossless", lossless);
-	json_object_set_new(json, "peer", json_string_or_null(peer.s ? peer.s : host));
-	json_object_set_new(json, "host", json_string_or_null(host));
-	json_object_set_new(json, "job", json_string_or_null(counters_job(counters, host)));
-	for (size_t i = 0; i < FIELD_COUNT; i++)
-		json_object_set_new(json, counters_names[i], json_number_or_null(row->sums[i]));
+	json_object_set_new(json, "peer", json_string_or_null(peer.s ? peer.s : row->host));
+	json_object_set_new(json, "host", json_string_or_null(row->host));
+	json_object_set_new(json, "job", json_string_or_null(row->job));
+	for (size_t i = 0; i < COUNTERS_FIELDS; i++)
+		json_object_set_new(json, counters_names[i], json_number_or_null(row->grew[i]));
 	return json;
 }
 
 static int counters_order(const void *left, const void *right)
 {
 	const struct counters_row *x = left, *y = right;
-	if (!x->entity || !y->entity)
-		return !x->entity - !y->entity;
-	int r = name_compare(x->entity->device, y->entity->device);
+	int r = 0;
+	if (x->device != y->device) /* names of entities are kept once */
+		r = name_compare(x->device, y->device);
 	if (r == 0)
-		r = name_compare(x->entity->port, y->entity->port);
-	return r ? r : x->entity->priority - y->entity->priority;
+		r = name_compare(x->port, y->port);
+	return r ? r : x->priority - y->priority;
 }
 
-static int counters_read(
-	struct counters *counters, struct client *client, struct arena *a, struct err *e)
+/* Mostly they come in order. */
+static void counters_sort(struct counters *counters)
 {
+	size_t i = 1;
+	while (i < counters->n_rows &&
+		counters_order(&counters->rows[i - 1], &counters->rows[i]) <= 0)
+		i++;
+	if (i < counters->n_rows)
+		qsort(counters->rows, counters->n_rows, sizeof(*counters->rows), counters_order);
+}
+
+static int counters_window(struct counters *counters, struct client *client, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	uint16_t metrics[rw_countof(counters_metrics)];
 	for (size_t i = 0; i < rw_countof(metrics); i++)
 		metrics[i] = counters_metrics[i].metric;
-	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
-	int r = history_window(
-		client->history, a, &spec, client->from_ns, client->to_ns, &counters->window, e);
+	struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
+	if (counters->ask->lossless)
+		spec.lanes = WINDOW_LANES | counters->fabric->lossless_mask;
+	struct window *window = &counters->window;
+	const int r = history_window(
+		client->history, a, &spec, client->from_ns, client->to_ns, window, e);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < counters->window.n_series; i++)
-		if (counters->window.series[i].entity >= counters->n_rows)
-			counters->n_rows = counters->window.series[i].entity + 1;
-	counters->rows = arena_array(a, struct counters_row, counters->n_rows + 1);
-	for (size_t i = 0; i < counters->window.n_series; i++)
-		for (size_t k = 0; k < rw_countof(counters_metrics); k++)
-			if (counters->window.series[i].metric == counters_metrics[k].metric)
-				counters_add(counters, &counters->window.series[i],
-					counters_metrics[k].field);
-	qsort(counters->rows, counters->n_rows, sizeof(*counters->rows), counters_order);
+	counters->row_of = arena_array(a, uint32_t, (size_t)entities_count(window->entities) + 1);
+	for (size_t k = 0; k < rw_countof(counters_metrics); k++) {
+		size_t n;
+		const struct series *series = window_of_metric(window, metrics[k], &n);
+		for (size_t i = 0; i < n; i++)
+			counters_add(counters, &series[i], counters_metrics[k].field);
+	}
+	counters_sort(counters);
 	return 0;
 }
 
-int counters_document(
-	struct client *client, const struct counters_ask *ask, json_t **ret, struct err *e)
+int counters_read(struct client *client, const struct counters_ask *ask, struct arena *a,
+	struct counters_answer *ret, struct err *e)
 {
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct counters counters = {.fabric = client->config->fabric, .ask = ask};
-	int r = counters_read(&counters, client, a, e);
+	struct counters counters = {.fabric = client->config->fabric, .ask = ask, .arena = a};
+	int r = counters_window(&counters, client, e);
 	if (r == 0)
 		r = known_device(client, ask->device, e);
 	if (r == 0)
@@ -188,22 +202,33 @@ int counters_document(
 		r = known_job(client, ask->job, e);
 	if (r < 0)
 		return r;
-	json_t *rows = json_array();
-	for (size_t i = 0; i < counters.n_rows && counters.rows[i].entity; i++)
-		json_array_append_new(rows, counters_row_json(&counters, &counters.rows[i]));
-	bool scoped = ask->device || ask->port || ask->job || ask->priority >= 0;
-	if (scoped && json_array_size(rows) == 0) {
-		json_decref(rows);
+	const bool scoped = ask->device || ask->port || ask->job || ask->priority >= 0;
+	if (scoped && counters.n_rows == 0)
 		return err_set(e, -EINVAL,
 			"no port with counters matches device '%.64s', port '%.64s', job '%.64s' "
 			"in this time range ('rocewatch topology show' lists the ports)",
 			str_or(ask->device, "*"), str_or(ask->port, "*"), str_or(ask->job, "*"));
-	}
+	*ret = (struct counters_answer){.rows = counters.rows,
+		.n_rows = counters.n_rows,
+		.seconds = (double)(client->to_ns - client->from_ns) / (double)NS_PER_S};
+	return 0;
+}
+
+int counters_document(
+	struct client *client, const struct counters_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct counters_answer answer;
+	const int r = counters_read(client, ask, a, &answer, e);
+	if (r < 0)
+		return r;
+	json_t *rows = json_array();
+	for (size_t i = 0; i < answer.n_rows; i++)
+		json_array_append_new(rows, counters_row_json(&answer.rows[i]));
 	*ret = json_object();
 	json_object_set_new(*ret, "from", json_time(client->from_ns));
 	json_object_set_new(*ret, "to", json_time(client->to_ns));
-	json_object_set_new(*ret, "seconds",
-		json_real((double)(client->to_ns - client->from_ns) / (double)NS_PER_S));
+	json_object_set_new(*ret, "seconds", json_real(answer.seconds));
 	json_object_set_new(*ret, "rows", rows);
 	return 0;
 }

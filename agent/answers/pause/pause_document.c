@@ -699,7 +699,7 @@ static uint64_t frames_of(const struct amount *amount)
 static struct pause_pair pair_of(const struct port_prio *prio, struct arena *a)
 {
 	return (struct pause_pair){.device = prio->port->port->device->name,
-		.port = prio->port->port->name,
+		.port = arena_strdup(a, prio->port->port->name),
 		.peer = peer_name(prio->port, a),
 		.priority = prio->priority,
 		.rx_lo_ratio = prio->rx_pause.lo,
@@ -763,11 +763,11 @@ static bool pause_document_is_asked(const struct pause_ask *asked, const struct 
 }
 
 static void make_ports(const struct pause_graph *graph, const struct pause_ask *asked,
-	struct arena *a, struct pause_ports_answer *ret)
+	struct arena *turn, struct arena *a, struct pause_ports_answer *ret)
 {
 	const struct observed *o = graph->observed;
-	struct pause_seen *v = arena_array(a, struct pause_seen, o->n_prios + 1);
-	const uint8_t *origins = origins_of(graph, a);
+	const uint8_t *origins = origins_of(graph, turn);
+	struct pause_seen *v = arena_array(turn, struct pause_seen, o->n_prios + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_prios; i++) {
 		const struct port_prio *l = o->prios[i];
@@ -829,19 +829,57 @@ static int take_incident(struct client *client, struct pause_ask *ask, struct pa
 	return r;
 }
 
-static int graph_of(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *turn,
+/* Priorities of which a queue was paused, as of a window's .lanes. */
+static unsigned paused_lanes(const struct observed *observed)
+{
+	unsigned lanes = 0;
+	for (size_t i = 0; i < observed->n_prios; i++)
+		if (pause_document_strongest(observed->prios[i]) > 0)
+			lanes |= 1u << observed->prios[i]->priority;
+	return lanes;
+}
+
+/* The graph by @metrics. Queues outside the lossless class come where something happens there, or
+ * where their priority is one of @lanes. */
+static int graph_read(struct client *client, const struct pause_range *range,
+	const uint16_t *metrics, size_t n, unsigned lanes, struct arena *turn,
 	const struct pause_graph **ret, struct err *e)
 {
-	const struct window_spec spec = {
-		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
+	uint16_t opens[METRIC_COUNT];
+	const struct window_spec spec = {.metrics = metrics,
+		.n_metrics = n,
+		.lanes = WINDOW_LANES | client->config->fabric->lossless_mask | lanes,
+		.opens = opens,
+		.n_opens = observe_prio_metrics(true, opens)};
 	struct window *w = arena_new_of(turn, struct window);
-	const int r = history_window(client->history, turn, &spec, from_ns, to_ns, w, e);
+	const int r =
+		history_window(client->history, turn, &spec, range->from_ns, range->to_ns, w, e);
 	if (r < 0)
 		return r;
 	const struct analyzer_in in = {
 		.fabric = client->config->fabric, .window = w, .arena = turn};
 	*ret = pause_graph(&in);
 	return 0;
+}
+
+/*
+ * The graph of a time range. First only what shows that somebody is paused is read, and of the
+ * queues what is asked for; mostly nobody is, and then that is all. Loads of ports and the other
+ * queues of a paused priority say where pause begins.
+ */
+static int graph_of(struct client *client, const struct pause_range *range,
+	const struct pause_ask *asked, struct arena *turn, const struct pause_graph **ret,
+	struct err *e)
+{
+	const bool queues = asked->all || asked->device || asked->port;
+	uint16_t signs[METRIC_COUNT];
+	size_t n = observe_prio_metrics(!queues, signs);
+	signs[n++] = M_PORT_SPEED_BPS;
+	const int r = graph_read(client, range, signs, n, 0, turn, ret, e);
+	if (r < 0 || asked->no_origins || !any_pause((*ret)->observed))
+		return r;
+	return graph_read(client, range, observe_metrics, observe_n_metrics,
+		paused_lanes((*ret)->observed), turn, ret, e);
 }
 
 /* Is any such port configured or counted? If not, "no pause" would be a wrong answer. */
@@ -868,7 +906,7 @@ static int pause_document_begin(struct client *client, struct pause_ask *ask,
 	if (ask->incident)
 		r = take_incident(client, ask, range, turn, e);
 	if (r == 0)
-		r = graph_of(client, range->from_ns, range->to_ns, turn, ret, e);
+		r = graph_of(client, range, ask, turn, ret, e);
 	if (r < 0)
 		return r;
 	const bool chosen = ask->device || ask->port;
@@ -897,9 +935,10 @@ int pause_tree_make(struct client *client, const struct pause_ask *ask, struct a
 	/* A ring that closed during the time range has paused somebody in it: so the end of the
 	 * range is searched for rings as well. */
 	const struct pause_graph *tail = graph;
+	const struct pause_range end = {
+		range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART, range.to_ns};
 	if (!any_cycle(graph, asked.priority) && any_pause(graph->observed))
-		r = graph_of(client, range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART,
-			range.to_ns, a, &tail, e);
+		r = graph_of(client, &end, &asked, a, &tail, e);
 	if (r < 0)
 		return r;
 	struct accused *accused;
@@ -925,8 +964,8 @@ int pause_tree_document(
 	return r;
 }
 
-int pause_ports_document(
-	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e)
+int pause_ports_make(struct client *client, const struct pause_ask *ask, struct arena *a,
+	struct pause_ports_answer *ret, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	struct pause_ask asked = *ask;
@@ -935,8 +974,18 @@ int pause_ports_document(
 	const int r = pause_document_begin(client, &asked, &range, &graph, turn, e);
 	if (r < 0)
 		return r;
-	struct pause_ports_answer answer = {.from = {range.from_ns}, .to = {range.to_ns}};
-	make_ports(graph, &asked, turn, &answer);
-	*ret = shape_json(&pause_ports_answer_shape, &answer);
+	*ret = (struct pause_ports_answer){.from = {range.from_ns}, .to = {range.to_ns}};
+	make_ports(graph, &asked, turn, a, ret);
 	return 0;
+}
+
+int pause_ports_document(
+	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct pause_ports_answer answer;
+	const int r = pause_ports_make(client, ask, a, &answer, e);
+	if (r == 0)
+		*ret = shape_json(&pause_ports_answer_shape, &answer);
+	return r;
 }

@@ -95,6 +95,7 @@ struct pause_ask {
 	const char *device, *port; /* globs, NULL = all; for the ports */
 	bool all; /* ports: those without pause too */
 	size_t top; /* ports: so many, origins and those paused longest first; 0: all */
+	bool no_origins; /* ports: .origin is not asked for, which needs the loads of all ports */
 };
 
 /*
@@ -104,6 +105,8 @@ struct pause_ask {
  */
 int pause_tree_make(struct client *client, const struct pause_ask *ask, struct arena *a,
 	struct pause_tree_answer *ret, struct err *e); /* the same as a struct in @a */
+int pause_ports_make(struct client *client, const struct pause_ask *ask, struct arena *a,
+	struct pause_ports_answer *ret, struct err *e);
 int pause_tree_document(
 	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e);
 int pause_ports_document(

@@ -14,14 +14,12 @@ static int served_counters_make(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
 	const char *priority = served_get(ask, "priority");
-	int64_t number = PRIO_NONE;
-	if (priority && (unit_int(priority, &number, e) < 0 || number < 0 || number > 7))
-		return err_set(
-			e, -EINVAL, "priority '%.64s' is not a number from 0 to 7", priority);
-	const struct counters_ask asked = {.device = served_get(ask, "device"),
+	struct counters_ask asked = {.device = served_get(ask, "device"),
 		.port = served_get(ask, "port"),
 		.job = served_get(ask, "job"),
-		.priority = (int)number};
+		.priority = PRIO_NONE};
+	if (priority && served_priority(priority, &asked.priority, e) < 0)
+		return -EINVAL;
 	return counters_document(client, &asked, ret, e);
 }
 

@@ -14,7 +14,7 @@
 static int served_pause_ask(const struct served_ask *ask, struct pause_ask *ret, struct err *e)
 {
 	const char *priority = served_get(ask, "priority");
-	int64_t number;
+	int64_t number = 0;
 	*ret = (struct pause_ask){.priority = PRIO_NONE,
 		.incident = served_get(ask, "incident"),
 		.device = served_get(ask, "device"),
@@ -27,12 +27,7 @@ static int served_pause_ask(const struct served_ask *ask, struct pause_ask *ret,
 		ret->top = (size_t)number;
 	if (!priority)
 		return 0;
-	const int rc = unit_int(priority, &number, e);
-	if (rc < 0 || number < 0 || number >= OBSERVED_PRIORITIES)
-		return err_set(
-			e, -EINVAL, "priority '%.64s' is not a number from 0 to 7", priority);
-	ret->priority = (int)number;
-	return 0;
+	return served_priority(priority, &ret->priority, e);
 }
 
 static int served_pause_tree(

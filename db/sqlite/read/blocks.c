@@ -1097,27 +1097,63 @@ static int gathering_anchors(struct blocks *blocks, const struct gather_want *wa
 	return rc;
 }
 
+/* The pieces that reach into the range; @walk is behind them. */
+static int gathering_begin(struct blocks *blocks, int64_t number, struct walk *walk)
+{
+	if (!blocks->gathering) {
+		blocks->gathering = gathering_new();
+		blocks->gathering_free = gathering_free;
+	}
+	struct gathering *gathering = blocks->gathering;
+	arena_reset(gathering->scratch);
+	gathering->n_pieces = gathering->n_series = 0;
+	gathering->last_n = 0;
+	int rc = gathering_blocks(blocks, number, walk);
+	gathering_reverse(gathering);
+	if (rc == SQLITE_OK)
+		rc = gathering_tail(blocks, number);
+	return rc;
+}
+
+int blocks_still(struct blocks *blocks, unsigned metric, bool *ret)
+{
+	const int64_t number = blocks->number[metric];
+	struct walk walk = {0};
+	struct piece before = {0};
+	size_t at_tail = 0;
+	bool has = false;
+
+	*ret = true;
+	if (number == 0)
+		return SQLITE_OK;
+	int rc = gathering_begin(blocks, number, &walk);
+	const struct gathering *gathering = blocks->gathering;
+	for (size_t i = 0; rc == SQLITE_OK && i < gathering->n_pieces; i++)
+		*ret &= block_stands(&gathering->pieces[0].reader, &gathering->pieces[i].reader);
+	if (rc == SQLITE_OK && *ret && gathering->n_pieces > 0) {
+		rc = blocks_older(blocks);
+		if (rc == SQLITE_OK)
+			rc = gathering_older_next(
+				blocks, number, &walk, &at_tail, INT64_MIN, &before, &has);
+		if (rc == SQLITE_OK && has)
+			*ret = block_stands(&gathering->pieces[0].reader, &before.reader);
+	}
+	if (walk.st)
+		sqlite3_reset(walk.st);
+	return rc;
+}
+
 int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct arena *a,
 	struct gathered **ret, size_t *ret_n)
 {
 	const int64_t number = blocks->number[want->metric];
 	struct walk walk = {0};
 
-	if (!blocks->gathering) {
-		blocks->gathering = gathering_new();
-		blocks->gathering_free = gathering_free;
-	}
-	struct gathering *gathering = blocks->gathering;
 	*ret_n = 0;
 	if (number == 0)
 		return SQLITE_OK;
-	arena_reset(gathering->scratch);
-	gathering->n_pieces = gathering->n_series = 0;
-	gathering->last_n = 0;
-	int rc = gathering_blocks(blocks, number, &walk);
-	gathering_reverse(gathering);
-	if (rc == SQLITE_OK)
-		rc = gathering_tail(blocks, number);
+	int rc = gathering_begin(blocks, number, &walk);
+	struct gathering *gathering = blocks->gathering;
 	if (rc == SQLITE_OK)
 		rc = gathering_range(blocks, want, a);
 	if (rc == SQLITE_OK && want->anchors)

@@ -128,4 +128,8 @@ struct gathered { /* a series; strictly ascending t_ns; lent in the arena, colum
 int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct arena *a,
 	struct gathered **ret, size_t *ret_n);
 
+/* blocks_still - *@ret: each series of @metric has one value in the range of blocks_device() and
+ * before it, as rows of the tail show that need not be decoded; false says nothing. */
+int blocks_still(struct blocks *blocks, unsigned metric, bool *ret);
+
 #endif

@@ -278,12 +278,12 @@ int series_names_lanes(struct series_db *db, int64_t from_ns, unsigned lanes)
 
 	if (rc != SQLITE_OK)
 		return rc;
-	const bool enough = db->names_lanes == 0 || db->names_lanes == lanes;
+	const bool enough = db->names_lanes == 0 || (lanes && !(lanes & ~db->names_lanes));
 	if (db->names_loaded && enough && version == db->names_version &&
 		from_ns >= db->names_from_ns)
 		return SQLITE_OK;
-	if (db->names_loaded && !enough)
-		lanes = 0; /* those of both */
+	if (db->names_loaded && lanes)
+		lanes = db->names_lanes ? lanes | db->names_lanes : 0; /* those of both */
 	if (db->names_loaded && from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;
 	size_t n;
@@ -449,6 +449,20 @@ int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret)
 		*ret = (uint32_t)id;
 		return SQLITE_OK;
 	}
+	return names_find(db, "id=?1", file_id, NULL, ret);
+}
+
+int series_name_now(struct series_db *db, int64_t file_id, uint32_t *ret)
+{
+	uint64_t id;
+
+	if (map_get(db->ids, (uint64_t)file_id, &id) &&
+		db->names[id].version == db->names_version) {
+		*ret = (uint32_t)id;
+		return SQLITE_OK;
+	}
+	*ret = ENTITY_NONE;
+	db->taking_version = db->names_version;
 	return names_find(db, "id=?1", file_id, NULL, ret);
 }
 

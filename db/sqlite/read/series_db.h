@@ -131,8 +131,9 @@ struct series_slice {
 
 /* series_db.c: series_names_load - in a transaction: names that were known at @from_ns or later.
  * series_present_load - the same of what series_present() says; expensive where names are many.
- * series_name_of - our id of a number in the file; ENTITY_NONE when there is none. All return a
- * SQLite result code. series_text_of - our id of a text; 0 when there is none, or, with .text_rc
+ * series_name_of - our id of a number in the file; ENTITY_NONE when there is none. series_name_now
+ * - the same as of the names' version now, whenever it was read before. All return a SQLite result
+ * code. series_text_of - our id of a text; 0 when there is none, or, with .text_rc
  * set, when it could not be read. */
 int series_names_load(struct series_db *db, int64_t from_ns);
 /* series_names_lanes - the same, of priorities only those of .lanes of struct window_spec. */
@@ -148,6 +149,7 @@ int series_entity_has(
 	struct series_db *db, uint32_t id, const bool metrics[METRIC_COUNT], bool *ret);
 int series_present_load(struct series_db *db, int64_t from_ns);
 int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret);
+int series_name_now(struct series_db *db, int64_t file_id, uint32_t *ret);
 uint64_t series_text_of(struct series_db *db, int64_t file_id);
 
 #endif

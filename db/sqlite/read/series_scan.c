@@ -563,6 +563,8 @@ struct filler {
 	} * wanted;
 	size_t n_wanted;
 	int64_t *file_ids; /* of one device */
+	size_t cap_file_ids;
+	struct arena *scratch; /* of one metric of one device */
 };
 
 /* ---- who is wanted ---------------------------------------------------------- */
@@ -581,7 +583,8 @@ static void filler_choose(struct filler *filler)
 	const struct window_spec *spec = filler->spec;
 
 	filler->wanted = rw_calloc(spec->n_entities + 1, sizeof(*filler->wanted));
-	filler->file_ids = rw_calloc(spec->n_entities + 1, sizeof(*filler->file_ids));
+	filler->cap_file_ids = spec->n_entities + 1;
+	filler->file_ids = rw_calloc(filler->cap_file_ids, sizeof(*filler->file_ids));
 	for (size_t i = 0; i < spec->n_entities; i++) {
 		const uint32_t id = spec->entities[i];
 		if (!series_known(filler->db, id, filler->from_ns))
@@ -601,7 +604,8 @@ static void filler_choose_lanes(struct filler *filler)
 	const uint32_t most = entities_count(db->entities);
 
 	filler->wanted = rw_calloc((size_t)most + 1, sizeof(*filler->wanted));
-	filler->file_ids = rw_calloc((size_t)most + 1, sizeof(*filler->file_ids));
+	filler->cap_file_ids = (size_t)most + 1;
+	filler->file_ids = rw_calloc(filler->cap_file_ids, sizeof(*filler->file_ids));
 	for (uint32_t id = 1; id <= most; id++) {
 		if (!series_known(db, id, filler->from_ns))
 			continue;
@@ -658,15 +662,20 @@ static int filler_take(struct filler *filler, unsigned metric, const struct gath
 	return SQLITE_OK;
 }
 
-static int fill_device(
-	struct filler *filler, uint32_t device, const int64_t *entities, size_t n_entities)
+/* The window does not begin at its first instant but after it. */
+static int filler_device(struct filler *filler, uint32_t device)
+{
+	return blocks_device(filler->db->blocks, filler->db->names[device].file_id,
+		filler->from_ns + 1, filler->to_ns);
+}
+
+/* The device of filler_device(). */
+static int fill_device(struct filler *filler, const int64_t *entities, size_t n_entities)
 {
 	struct blocks *blocks = filler->db->blocks;
 	struct gathered *series;
 	size_t n;
-	/* the window does not begin at its first instant but after it */
-	int rc = blocks_device(
-		blocks, filler->db->names[device].file_id, filler->from_ns + 1, filler->to_ns);
+	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < filler->spec->n_metrics; i++) {
 		const struct gather_want want = {.metric = filler->spec->metrics[i],
@@ -693,9 +702,89 @@ static int fill_all(struct filler *filler)
 {
 	int rc = SQLITE_OK;
 
-	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++)
-		if (is_device(filler->db, id))
-			rc = fill_device(filler, id, NULL, 0);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++) {
+		if (!is_device(filler->db, id))
+			continue;
+		rc = filler_device(filler, id);
+		if (rc == SQLITE_OK)
+			rc = fill_device(filler, NULL, 0);
+	}
+	return rc;
+}
+
+static int file_id_order(const void *left, const void *right)
+{
+	const int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
+
+	return (x > y) - (x < y);
+}
+
+/* Ascending, each once; returns how many. */
+static size_t file_ids_sort(int64_t *ids, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(ids, n, sizeof(*ids), file_id_order);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || ids[kept - 1] != ids[i])
+			ids[kept++] = ids[i];
+	return kept;
+}
+
+/* Does this queue have to come although its priority is not asked for? */
+static bool gathered_opens(unsigned metric, const struct gathered *series)
+{
+	const uint64_t newest = series->value[series->n - 1];
+
+	if (metric_info(metric)->kind == METRIC_STATE)
+		return newest != 0;
+	for (uint32_t i = 0; i + 1 < series->n; i++)
+		if (series->value[i] != newest)
+			return true;
+	return false;
+}
+
+/* Adds the queues of which @metric says that they open to the wanted entities of the device, of
+ * which there are *@n. Names are looked up for these alone: nearly all queues stand still. */
+static int filler_open_by(struct filler *filler, unsigned metric, size_t *n)
+{
+	const struct gather_want want = {.metric = metric, .anchors = true};
+	struct gathered *series;
+	size_t n_series;
+	uint32_t id;
+	bool still = false;
+	int rc = SQLITE_OK;
+
+	if (metric_info(metric)->kind != METRIC_STATE)
+		rc = blocks_still(filler->db->blocks, metric, &still);
+	if (rc != SQLITE_OK || still)
+		return rc;
+	arena_reset(filler->scratch);
+	rc = blocks_gather(filler->db->blocks, &want, filler->scratch, &series, &n_series);
+	for (size_t k = 0; rc == SQLITE_OK && k < n_series; k++) {
+		if (!gathered_opens(metric, &series[k]))
+			continue;
+		rc = series_name_now(filler->db, series[k].entity, &id);
+		if (rc != SQLITE_OK || !series_known(filler->db, id, filler->from_ns))
+			continue;
+		rw_grow(filler->file_ids, *n, filler->cap_file_ids);
+		filler->file_ids[(*n)++] = series[k].entity;
+	}
+	return rc;
+}
+
+/* The device of filler_device(): its wanted entities, @n of them, ascending, and what opens. */
+static int fill_opened(struct filler *filler, size_t n)
+{
+	const size_t n_asked = n;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < filler->spec->n_opens; i++)
+		rc = filler_open_by(filler, filler->spec->opens[i], &n);
+	if (n > n_asked)
+		n = file_ids_sort(filler->file_ids, n);
+	if (rc == SQLITE_OK)
+		rc = fill_device(filler, filler->file_ids, n);
 	return rc;
 }
 
@@ -714,8 +803,11 @@ static int fill_some(struct filler *filler)
 				break;
 			filler->file_ids[n] = filler->wanted[i + n].file_id;
 		}
-		if (is_device(filler->db, device))
-			rc = fill_device(filler, device, filler->file_ids, n);
+		if (!is_device(filler->db, device))
+			continue;
+		rc = filler_device(filler, device);
+		if (rc == SQLITE_OK)
+			rc = fill_opened(filler, n);
 	}
 	return rc;
 }
@@ -794,6 +886,8 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
 	struct filler filler = {
 		.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns, .list = {.arena = a}};
+	rw_cleanup(arena_freep) struct arena *scratch = arena_new();
+	filler.scratch = scratch;
 	int r = 0, rc = series_begin_bare(db);
 
 	if (rc == SQLITE_OK && spec->n_entities > 0)

@@ -15,10 +15,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "agent/answers/counters/counters_document.h"
+#include "agent/answers/pause/pause_document.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "config/config.h"
+#include "db/model/entity.h"
 
 static const char yaml[] =
 	"fabric: pod-a\n"
@@ -371,6 +374,56 @@ static struct watch_answer *watch_in(const json_t *doc, struct arena *a)
 	return watch;
 }
 
+static double number_in(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static struct counters_answer *counters_in(const json_t *doc, struct arena *a)
+{
+	const json_t *list = json_object_get(doc, "rows");
+	struct counters_answer *answer = arena_new_of(a, struct counters_answer);
+	answer->seconds = number_in(doc, "seconds");
+	answer->n_rows = json_array_size(list);
+	answer->rows = arena_array(a, struct counters_row, answer->n_rows + 1);
+	for (size_t i = 0; i < answer->n_rows; i++) {
+		const json_t *row = json_array_get(list, i);
+		const json_t *priority = json_object_get(row, "priority");
+		answer->rows[i] = (struct counters_row){.device = text_in(row, "device"),
+			.port = text_in(row, "port"),
+			.host = text_in(row, "host"),
+			.job = text_in(row, "job"),
+			.priority = json_is_integer(priority) ? (int)json_integer_value(priority)
+							      : PRIO_NONE,
+			.lossless = json_is_true(json_object_get(row, "lossless")),
+			.grew = {number_in(row, "drops"), number_in(row, "errors"),
+				number_in(row, "flaps"), number_in(row, "marked"),
+				number_in(row, "packets"), number_in(row, "octets")}};
+	}
+	return answer;
+}
+
+static struct pause_ports_answer *pause_in(const json_t *doc, struct arena *a)
+{
+	const json_t *list = json_object_get(doc, "ports");
+	struct pause_ports_answer *answer = arena_new_of(a, struct pause_ports_answer);
+	answer->n_ports = json_array_size(list);
+	answer->ports = arena_array(a, struct pause_pair, answer->n_ports + 1);
+	for (size_t i = 0; i < answer->n_ports; i++) {
+		const json_t *row = json_array_get(list, i);
+		answer->ports[i] = (struct pause_pair){.device = text_in(row, "device"),
+			.port = text_in(row, "port"),
+			.peer = text_in(row, "peer"),
+			.priority = (int)json_integer_value(json_object_get(row, "priority")),
+			.rx_lo_ratio = number_in(row, "rx_lo_ratio"),
+			.rx_hi_ratio = number_in(row, "rx_hi_ratio"),
+			.tx_lo_ratio = number_in(row, "tx_lo_ratio"),
+			.tx_hi_ratio = number_in(row, "tx_hi_ratio")};
+	}
+	return answer;
+}
+
 static void give_answers(struct check_source *source, const char *docs)
 {
 	json_decref(source->docs);
@@ -378,6 +431,8 @@ static void give_answers(struct check_source *source, const char *docs)
 	source->arena = arena_new();
 	const struct status_answer *status =
 		status_in(json_object_get(source->docs, "status"), source->arena);
+	source->counters = counters_in(json_object_get(source->docs, "counters"), source->arena);
+	source->pause = pause_in(json_object_get(source->docs, "pause/ports"), source->arena);
 	source->watch = watch_in(json_object_get(source->docs, "watch"), source->arena);
 	source->watch->status.devices = status->devices;
 	source->watch->status.n_devices = status->n_devices;

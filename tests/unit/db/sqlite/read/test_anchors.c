@@ -193,6 +193,71 @@ static void lanes_are_left_out(void **state)
 	anchors_done(&w);
 }
 
+/* One poll of five queues: 3 is asked for, 4 stands still, 5 is @fifth, 6 moved once, long ago, 7
+ * is switched on. */
+static void poll_queues(struct anchors *w, unsigned k, uint64_t fifth)
+{
+	const uint64_t frames[] = {[3] = k, [4] = 9, [5] = fifth, [6] = k > 0, [7] = 0};
+	for (int priority = 3; priority < 8; priority++) {
+		const uint32_t id = entities_intern(w->entities, "leaf1", "swp0", priority);
+		const struct sample samples[] = {
+			sample_at(SECONDS(k * STEP_S), id, M_PFC_RX_FRAMES, frames[priority], 0),
+			sample_at(SECONDS(k * STEP_S), id, M_CFG_PFC_ENABLED, priority == 7, 0)};
+		store_samples(w->store, samples, rw_countof(samples));
+	}
+	assert_int_equal(store_flush(w->store, NULL), 0);
+}
+
+/* The priorities of which the window of the last poll has frames, a bit each. */
+static unsigned queues_read(struct history *history, unsigned polls)
+{
+	static const uint16_t metrics[] = {M_PFC_RX_FRAMES, M_CFG_PFC_ENABLED};
+	const struct window_spec spec = {.metrics = metrics,
+		.n_metrics = rw_countof(metrics),
+		.lanes = WINDOW_LANES | 1 << 3,
+		.opens = metrics,
+		.n_opens = rw_countof(metrics)};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const int64_t to_ns = SECONDS((polls - 1) * STEP_S);
+	struct window window;
+	unsigned queues = 0, settings = 0;
+	assert_int_equal(history_window(history, a, &spec, to_ns - STEP_S * NS_PER_S / 2, to_ns,
+				 &window, NULL),
+		0);
+	for (size_t i = 0; i < window.n_series; i++) {
+		const struct series *series = &window.series[i];
+		const unsigned lane = 1u << entity_get(window.entities, series->entity)->priority;
+		assert_int_equal(series->n, 2);
+		if (series->metric == M_PFC_RX_FRAMES)
+			queues |= lane;
+		else
+			settings |= lane;
+	}
+	assert_int_equal(queues, settings);
+	return queues;
+}
+
+/* Of the other priorities those come, whole, where something happens; names of the rest are not
+ * even loaded. */
+static void queues_that_move_come_too(void **state)
+{
+	struct anchors w;
+	struct history *history;
+
+	anchors_init(&w);
+	for (unsigned k = 0; k < 6; k++)
+		poll_queues(&w, k, 9);
+	assert_int_equal(db_history_open(w.world.path, &history, NULL), 0);
+	assert_int_equal(queues_read(history, 6), 1 << 3 | 1 << 7);
+	assert_int_equal(entities_count(history_names(history)), 4);
+	poll_queues(&w, 6, 10);
+	assert_int_equal(queues_read(history, 7), 1 << 3 | 1 << 5 | 1 << 7);
+	poll_queues(&w, 7, 10);
+	assert_int_equal(queues_read(history, 8), 1 << 3 | 1 << 7);
+	history_close(history);
+	anchors_done(&w);
+}
+
 /* A count that is too large, as after names that went, costs a look at the names, and hides
  * nothing. */
 static void too_large_a_count(void **state)
@@ -221,6 +286,7 @@ int main(void)
 		cmocka_unit_test(rare_is_found),
 		cmocka_unit_test(some_are_found),
 		cmocka_unit_test(lanes_are_left_out),
+		cmocka_unit_test(queues_that_move_come_too),
 		cmocka_unit_test(too_large_a_count),
 	};
 
