@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/document/json_value.h"
+#include "agent/document/shape.h"
 #include "agent/incident/cost.h"
 #include "agent/incident/incident_record.h"
 #include "base/arena.h"
@@ -18,6 +19,54 @@
 #include "db/model/entity.h"
 #include "db/store/store.h"
 #include "db/series/history.h"
+
+/* ---- what is told member by member ----------------------------------------- */
+
+#define SHAPE struct finding_role
+static const struct field finding_role_fields[] = {TEXT(entity, ""), TEXT(role, "")};
+static SHAPE_OF(finding_role, "role", "");
+#undef SHAPE
+
+#define SHAPE struct next_step
+static const struct field next_step_fields[] = {TEXT(text, ""), TEXT(risk, "")};
+static SHAPE_OF(next_step, "step", "");
+#undef SHAPE
+
+#define SHAPE struct evidence
+static const struct field evidence_fields[] = {
+	TEXT(metric, ""),
+	TEXT(device, ""),
+	TEXT(port, ""),
+	PRIORITY(priority, ""),
+	TIME_NS("from", from_ns, ""),
+	TIME_NS("to", to_ns, ""),
+	NUMBER(value, UNIT_NONE, ""),
+	TEXT(unit, ""),
+	WORD(quality, quality, quality_names, QUALITY_UNKNOWN + 1, ""),
+};
+static SHAPE_OF(evidence, "evidence", "");
+#undef SHAPE
+
+/* Behind the job, where it was measured, and since when it is lower. */
+#define SHAPE struct cost_loss
+static const struct field cost_loss_fields[] = {
+	NUMBER_AS("octets_per_s_before", before, UNIT_NONE, ""),
+	NUMBER_AS("octets_per_s", now, UNIT_NONE, ""),
+	NUMBER(loss_ratio, UNIT_RATIO, ""),
+	NUMBER(error_ratio, UNIT_RATIO, ""),
+	NUMBER(share_ratio, UNIT_RATIO, ""),
+	NUMBER(step_before_s, UNIT_SECONDS, ""),
+	NUMBER(step_s, UNIT_SECONDS, ""),
+};
+static SHAPE_OF(cost_loss, "loss", "");
+#undef SHAPE
+
+/* Behind the cause. */
+#define SHAPE struct incident_also
+static const struct field incident_also_fields[] = {
+	TEXT(device, ""), TEXT(port, ""), TEXT(host, ""), TEXT(group, ""), TEXT(summary, "")};
+static SHAPE_OF(incident_also, "also", "");
+#undef SHAPE
 
 /* ---- struct to document: parts ------------------------------------------- */
 
@@ -104,50 +153,6 @@ static json_t *subject_json(const struct incident *incident)
 	return o;
 }
 
-static json_t *roles_json(const struct incident *incident)
-{
-	json_t *list = json_array();
-	for (size_t k = 0; k < incident->n_roles; k++) {
-		json_t *o = json_object();
-		incident_json_put_text(o, "entity", incident->roles[k].entity);
-		incident_json_put_text(o, "role", incident->roles[k].role);
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
-static json_t *incident_evidence_json(const struct incident *incident)
-{
-	json_t *list = json_array();
-	for (size_t k = 0; k < incident->n_evidence; k++) {
-		const struct evidence *e = &incident->evidence[k];
-		json_t *o = json_object();
-		incident_json_put_text(o, "metric", e->metric);
-		incident_json_put_text(o, "device", e->device);
-		incident_json_put_text(o, "port", e->port);
-		put_priority(o, e->priority);
-		incident_json_put_time(o, "from", e->from_ns, true);
-		incident_json_put_time(o, "to", e->to_ns, true);
-		incident_json_put_number(o, "value", e->value);
-		incident_json_put_text(o, "unit", e->unit);
-		incident_json_put_text(o, "quality", quality_name(e->quality));
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
-static json_t *next_steps_json(const struct incident *incident)
-{
-	json_t *list = json_array();
-	for (size_t k = 0; k < incident->n_next_steps; k++) {
-		json_t *o = json_object();
-		incident_json_put_text(o, "text", incident->next_steps[k].text);
-		incident_json_put_text(o, "risk", incident->next_steps[k].risk);
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
 static json_t *losses_json(const struct incident *incident)
 {
 	json_t *list = json_array();
@@ -158,13 +163,7 @@ static json_t *losses_json(const struct incident *incident)
 		incident_json_put_text(
 			o, "measured_at", loss->by_uplinks ? "leaf uplinks" : "host ports");
 		incident_json_put_time(o, "since", loss->since_ns, loss->fell);
-		incident_json_put_number(o, "octets_per_s_before", loss->before);
-		incident_json_put_number(o, "octets_per_s", loss->now);
-		incident_json_put_number(o, "loss_ratio", loss->loss_ratio);
-		incident_json_put_number(o, "error_ratio", loss->error_ratio);
-		incident_json_put_number(o, "share_ratio", loss->share_ratio);
-		incident_json_put_number(o, "step_before_s", loss->step_before_s);
-		incident_json_put_number(o, "step_s", loss->step_s);
+		shape_put(o, &cost_loss_shape, loss);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -206,11 +205,7 @@ static json_t *also_json(const struct incident *incident)
 		const struct incident_also *also = &incident->also[k];
 		json_t *o = json_object();
 		incident_json_put_text(o, "cause", cause_name(also->cause));
-		incident_json_put_text(o, "device", also->device);
-		incident_json_put_text(o, "port", also->port);
-		incident_json_put_text(o, "host", also->host);
-		incident_json_put_text(o, "group", also->group);
-		incident_json_put_text(o, "summary", also->summary);
+		shape_put(o, &incident_also_shape, also);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -265,13 +260,14 @@ json_t *incident_json(const struct incident *incident)
 	incident_json_put_time(o, "opened", i->opened_ns, i->state != INCIDENT_PENDING);
 	incident_json_put_time(o, "closed", i->closed_ns, i->state == INCIDENT_CLOSED);
 	json_object_set_new(o, "subject", subject_json(i));
-	json_object_set_new(o, "roles", roles_json(i));
+	json_object_set_new(o, "roles", shape_rows_json(&finding_role_shape, i->roles, i->n_roles));
 	incident_json_put_number(o, "confidence_ratio", i->confidence_ratio);
 	put_reasons(o, i);
 	incident_json_put_number(o, "value", i->value);
 	incident_json_put_number(o, "warn", i->warn);
 	put_integer(o, "windows", i->windows);
-	json_object_set_new(o, "evidence", incident_evidence_json(i));
+	json_object_set_new(
+		o, "evidence", shape_rows_json(&evidence_shape, i->evidence, i->n_evidence));
 	incident_json_put_number(o, "coverage_ratio", i->coverage_ratio);
 	json_object_set_new(o, "jobs", incident_texts_json(i->jobs, i->n_jobs));
 	put_integer(o, "gpus_affected", (int64_t)i->gpus_affected);
@@ -282,7 +278,8 @@ json_t *incident_json(const struct incident *incident)
 	json_object_set_new(o, "ruled_out", incident_texts_json(i->ruled_out, i->n_ruled_out));
 	json_object_set_new(
 		o, "changed_before", incident_texts_json(i->changed_before, i->n_changed_before));
-	json_object_set_new(o, "next_steps", next_steps_json(i));
+	json_object_set_new(
+		o, "next_steps", shape_rows_json(&next_step_shape, i->next_steps, i->n_next_steps));
 	incident_json_put_text(o, "parent", i->parent);
 	json_object_set_new(o, "also", also_json(i));
 	incident_json_put_text(o, "acked_by", i->acked_by);
@@ -361,20 +358,6 @@ static const char *severity_of_number(int number)
 	return severity_name((enum severity)number);
 }
 
-static const char *quality_of_number(int number)
-{
-	return quality_name((enum quality)number);
-}
-
-static enum quality get_quality(const json_t *object)
-{
-	const int number =
-		get_named(get_text(object, "quality"), quality_of_number, QUALITY_UNKNOWN + 1);
-	if (number < 0)
-		return QUALITY_UNKNOWN;
-	return (enum quality)number;
-}
-
 static const char *const *get_texts(
 	const json_t *object, const char *key, struct arena *a, size_t *ret_n)
 {
@@ -411,74 +394,40 @@ static void parse_flows(struct incident_record *record, const json_t *list)
 	record->i.n_flows = n;
 }
 
-static void parse_roles(struct incident_record *record, const json_t *list)
+static void *parse_rows(
+	const struct shape *shape, const json_t *list, struct arena *a, size_t *ret_n)
 {
 	const size_t n = json_array_size(list);
-	struct finding_role *roles = arena_array(record->said, struct finding_role, n);
-	for (size_t k = 0; k < n; k++) {
-		const json_t *o = json_array_get(list, k);
-		roles[k].entity = get_copy(o, "entity", record->said);
-		roles[k].role = get_copy(o, "role", record->said);
-	}
-	record->i.roles = roles;
-	record->i.n_roles = n;
+	char *rows = arena_alloc(a, (n + 1) * shape->size);
+	for (size_t k = 0; k < n; k++)
+		shape_read(shape, json_array_get(list, k), a, rows + k * shape->size);
+	*ret_n = n;
+	return rows;
 }
 
+/* A quality that has no name here is unknown. */
 static void parse_evidence(struct incident_record *record, const json_t *list)
 {
-	const size_t n = json_array_size(list);
-	struct evidence *evidence = arena_array(record->said, struct evidence, n);
-	for (size_t k = 0; k < n; k++) {
-		const json_t *o = json_array_get(list, k);
-		struct evidence *e = &evidence[k];
-		e->metric = get_copy(o, "metric", record->said);
-		e->device = get_copy(o, "device", record->said);
-		e->port = get_copy(o, "port", record->said);
-		e->priority = get_priority(o);
-		e->from_ns = get_time(o, "from");
-		e->to_ns = get_time(o, "to");
-		e->value = doc_number(o, "value");
-		e->unit = get_copy(o, "unit", record->said);
-		e->quality = get_quality(o);
-	}
+	struct evidence *evidence =
+		parse_rows(&evidence_shape, list, record->said, &record->i.n_evidence);
+	for (size_t k = 0; k < record->i.n_evidence; k++)
+		if (evidence[k].quality > QUALITY_UNKNOWN)
+			evidence[k].quality = QUALITY_UNKNOWN;
 	record->i.evidence = evidence;
-	record->i.n_evidence = n;
-}
-
-static void parse_next_steps(struct incident_record *record, const json_t *list)
-{
-	const size_t n = json_array_size(list);
-	struct next_step *steps = arena_array(record->said, struct next_step, n);
-	for (size_t k = 0; k < n; k++) {
-		const json_t *o = json_array_get(list, k);
-		steps[k].text = get_copy(o, "text", record->said);
-		steps[k].risk = get_copy(o, "risk", record->said);
-	}
-	record->i.next_steps = steps;
-	record->i.n_next_steps = n;
 }
 
 static void parse_losses(struct incident_record *record, const json_t *list)
 {
-	const size_t n = json_array_size(list);
-	struct cost_loss *losses = arena_array(record->impact, struct cost_loss, n);
-	for (size_t k = 0; k < n; k++) {
+	struct cost_loss *losses =
+		parse_rows(&cost_loss_shape, list, record->impact, &record->i.n_losses);
+	for (size_t k = 0; k < record->i.n_losses; k++) {
 		const json_t *o = json_array_get(list, k);
-		struct cost_loss *loss = &losses[k];
-		loss->job = get_copy(o, "job", record->impact);
-		loss->by_uplinks = str_eq(get_text(o, "measured_at"), "leaf uplinks");
-		loss->fell = get_text(o, "since") != NULL;
-		loss->since_ns = get_time(o, "since");
-		loss->before = doc_number(o, "octets_per_s_before");
-		loss->now = doc_number(o, "octets_per_s");
-		loss->loss_ratio = doc_number(o, "loss_ratio");
-		loss->error_ratio = doc_number(o, "error_ratio");
-		loss->share_ratio = doc_number(o, "share_ratio");
-		loss->step_before_s = doc_number(o, "step_before_s");
-		loss->step_s = doc_number(o, "step_s");
+		losses[k].job = get_copy(o, "job", record->impact);
+		losses[k].by_uplinks = str_eq(get_text(o, "measured_at"), "leaf uplinks");
+		losses[k].fell = get_text(o, "since") != NULL;
+		losses[k].since_ns = get_time(o, "since");
 	}
 	record->i.losses = losses;
-	record->i.n_losses = n;
 }
 
 static void parse_history(struct incident_record *record, const json_t *document)
@@ -490,14 +439,8 @@ static void parse_history(struct incident_record *record, const json_t *document
 	json_array_foreach (json_object_get(document, "changed_before"), k, entry)
 		incident_record_changed(record, json_string_value(entry));
 	json_array_foreach (json_object_get(document, "also"), k, entry) {
-		const struct incident_also also = {
-			.cause = cause_by_name(get_text(entry, "cause")),
-			.device = get_text(entry, "device"),
-			.port = get_text(entry, "port"),
-			.host = get_text(entry, "host"),
-			.group = get_text(entry, "group"),
-			.summary = get_text(entry, "summary"),
-		};
+		struct incident_also also = {.cause = cause_by_name(get_text(entry, "cause"))};
+		shape_read(&incident_also_shape, entry, record->said, &also);
 		incident_record_also(record, &also);
 	}
 }
@@ -547,9 +490,11 @@ static void parse_description(struct incident_record *record, const json_t *docu
 	struct incident *i = &record->i;
 	parse_subject(record, json_object_get(document, "subject"));
 	incident_record_set(&i->summary, get_text(document, "summary"));
-	parse_roles(record, json_object_get(document, "roles"));
+	i->roles = parse_rows(
+		&finding_role_shape, json_object_get(document, "roles"), record->said, &i->n_roles);
 	parse_evidence(record, json_object_get(document, "evidence"));
-	parse_next_steps(record, json_object_get(document, "next_steps"));
+	i->next_steps = parse_rows(&next_step_shape, json_object_get(document, "next_steps"),
+		record->said, &i->n_next_steps);
 	parse_reasons(record, document);
 	i->ruled_out = get_texts(document, "ruled_out", record->said, &i->n_ruled_out);
 	i->confidence_ratio = doc_number(document, "confidence_ratio");
