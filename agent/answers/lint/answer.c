@@ -269,10 +269,8 @@ static int judge_ends(struct lint_work *work, struct client *client, struct err 
 		if (!is_about_both_ends(row->kind))
 			continue;
 		lint_found(&work->list,
-			&(struct lint_finding){severity_of(row->severity), "both_ends",
-				arena_strdup(work->arena, row->device),
-				row->port ? arena_strdup(work->arena, row->port) : NULL, -1, NULL,
-				arena_strdup(work->arena, row->remedy)},
+			&(struct lint_finding){severity_of(row->severity), "both_ends", row->device,
+				row->port, -1, NULL, row->remedy},
 			"%s (%s; other end %s)", row->text, row->kind,
 			str_or(row->peer, "unknown"));
 	}
