@@ -337,8 +337,6 @@ bool help_of_topic(FILE *out, const char *name)
 	return false;
 }
 
-/* ---- cli_topics ------------------------------------------------------------ */
-
 /* cli_topics - what holds for many commands and is explained once: "rocewatch help TOPIC". */
 
 const struct help_topic help_topics[] = {
@@ -414,8 +412,6 @@ const struct help_topic help_topics[] = {
 	{0},
 };
 
-/* ---- exit_codes ------------------------------------------------------------ */
-
 /* exit_codes - the table. */
 
 const struct exit_code exit_codes[] = {
@@ -482,8 +478,6 @@ const struct exit_code *exit_code_of(const char *command, int code)
 			return row;
 	return NULL;
 }
-
-/* ---- cli_options ----------------------------------------------------------- */
 
 /* cli_options - the global options, those of a command, and getopt_long(). */
 

@@ -22,8 +22,6 @@
 #include "collectors/packet/capture/capture_files.h"
 #include "collectors/packet/capture/pcap.h"
 
-/* ---- pcap_stop ------------------------------------------------------------- */
-
 /* pcap_stop - Ctrl-C and SIGTERM end the reading of packets, and the report is printed; a second
  * one ends the program. For "rocewatch pcap". */
 
@@ -52,8 +50,6 @@ static void pcap_stop_end(void)
 	sigaction(SIGINT, &before_int, NULL);
 	sigaction(SIGTERM, &before_term, NULL);
 }
-
-/* ---- pcap_ask -------------------------------------------------------------- */
 
 /* pcap_ask - reads options, and times that lean on the packets. */
 
@@ -258,8 +254,6 @@ static int pcap_ask_times(struct pcap_ask *ask, const struct globals *globals,
 		return err_set(e, -EINVAL, "--since is later than --until");
 	return 0;
 }
-
-/* ---- pcap_files ------------------------------------------------------------ */
 
 /* pcap_files - "rocewatch pcap FILE...": files and directories, as one report or as one each. */
 

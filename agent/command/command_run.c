@@ -18,8 +18,6 @@
 #include "base/str.h"
 #include "base/text_clean.h"
 
-/* ---- command_rows ---------------------------------------------------------- */
-
 /* command_rows - what the rows of commands and subcommands say. */
 
 bool command_sub(const struct command *command, size_t i, struct subcommand *ret)
@@ -106,8 +104,6 @@ void command_words_of(const struct subcommand *sub, int *ret_least, int *ret_mos
 		at += strspn(at, " ");
 	}
 }
-
-/* ---- command_usage --------------------------------------------------------- */
 
 /*
  * command_usage - how mistakes on the command line are told: what is wrong, which value, what was

@@ -27,8 +27,6 @@
 #include "config/config.h"
 #include "db/model/entity.h"
 
-/* ---- profile_reading ------------------------------------------------------- */
-
 /*
  * profile_reading - what a test of a device keeps whatever the protocol: the first reading of each
  * series, implausible values, and who the device says it is.
@@ -571,8 +569,6 @@ int profile_test(const struct command *command, struct command_args *args,
 	return test_snmp(&ask, args->g);
 }
 
-/* ---- profile_test_gnmi ----------------------------------------------------- */
-
 /*
  * profile_test_gnmi - "profile test" over gNMI: subscribes, waits until every stream of the profile
  * had its first round and the time is over, and reports path by path what came.
@@ -752,8 +748,6 @@ int profile_test_gnmi(const struct config_device *device, const struct config *c
 	profile_test_done(&gnmi.test);
 	return r;
 }
-
-/* ---- profile_test_snmp ----------------------------------------------------- */
 
 /*
  * profile_test_snmp - "profile test" over SNMP: polls the device twice. The first poll says which

@@ -394,8 +394,6 @@ void tls_probe(struct tls_probe *probe)
 	ERR_clear_error();
 }
 
-/* ---- gnmi_secrets ---------------------------------------------------------- */
-
 /* gnmi_secrets - what a log-in by gNMI needs beside login_secrets_renew(): authorities, and a
  * certificate and key that belong together; and a warning of certificates that expire soon. */
 
@@ -516,8 +514,6 @@ int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel
 		.half_close = call->unary};
 	return grpc_io_call_new(channel, &request, call->events, call->arg, ret, e);
 }
-
-/* ---- gnmi_probe ------------------------------------------------------------ */
 
 /*
  * gnmi_probe - a TLS handshake of our own, on a thread of the loop's pool, after gRPC failed to

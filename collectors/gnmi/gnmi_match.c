@@ -293,8 +293,6 @@ bool gnmi_pattern_match(const struct gnmi_pattern *pattern, const struct gnmi_el
 	return true;
 }
 
-/* ---- gnmi_compiled --------------------------------------------------------- */
-
 /* gnmi_compiled - compiles the patterns of a stream when its first target needs them. */
 
 struct gnmi_compiled_set {

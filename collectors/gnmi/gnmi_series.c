@@ -132,8 +132,6 @@ void gnmi_ports_reported(struct gnmi_ports *ports)
 	ports->changed = false;
 }
 
-/* ---- gnmi_convert ---------------------------------------------------------- */
-
 /* gnmi_convert - turns a value as the server sends it into the unit of its metric. */
 
 #define TEXT_MAX 256
@@ -302,8 +300,6 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	ret->u = ret->u * cells * spec->mul / spec->div;
 	return rc;
 }
-
-/* ---- gnmi_effective -------------------------------------------------------- */
 
 /* gnmi_effective - remembers, for each series, the last round in which an effective stream gave it.
  */
@@ -658,8 +654,6 @@ void gnmi_series_take_part(struct gnmi_feed *feed, uint32_t index,
 		gnmi_series_emit_parts(feed, series, t_ns, out);
 }
 
-/* ---- gnmi_objects ---------------------------------------------------------- */
-
 /* gnmi_objects - samples of objects that ports and queues refer to by name: a WRED profile, a
  * transceiver. */
 
@@ -882,8 +876,6 @@ void gnmi_objects_emit(struct gnmi_feed *feed, int64_t t_ns, struct sample_list 
 		if (object_of_device(feed->rows[i].spec))
 			object_emit_device(feed, &feed->rows[i], t_ns, out);
 }
-
-/* ---- gnmi_lldp ------------------------------------------------------------- */
 
 /* gnmi_lldp - collects the leaves of LLDP neighbours until a round is complete. */
 

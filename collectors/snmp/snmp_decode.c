@@ -14,8 +14,6 @@
 #include "base/str.h"
 #include "collectors/target/counter_check.h"
 
-/* ---- snmp_sums ------------------------------------------------------------- */
-
 /* snmp_sums - finds or begins the sum of one metric of one entity. */
 
 struct snmp_sums *snmp_sums_new(void)
@@ -64,8 +62,6 @@ struct snmp_sum *snmp_sums_get(
 	sums->v[sums->n] = (struct snmp_sum){.entity = entity, .metric = metric};
 	return &sums->v[sums->n++];
 }
-
-/* ---- snmp_sensor ----------------------------------------------------------- */
 
 /* snmp_sensor - reads the five columns of a sensor as one number. */
 
@@ -134,8 +130,6 @@ int snmp_sensor_celsius(const struct snmp_sensor *sensor, double *ret)
 	double digit;
 	return sensor_read(sensor, TYPE_CELSIUS, ret, &digit);
 }
-
-/* ---- snmp_join ------------------------------------------------------------- */
 
 /*
  * snmp_join - pure: which port a row is about, in a table whose index does not say it. A column
@@ -258,8 +252,6 @@ static struct snmp_port_entry *snmp_join_port(const struct snmp_ports *ports,
 	}
 	return NULL;
 }
-
-/* ---- snmp_made ------------------------------------------------------------- */
 
 /*
  * snmp_made - pure: what a device's counters were made of in their last reading, and how far each

@@ -13,8 +13,6 @@
 #include "base/map.h"
 #include "base/text_clean.h"
 
-/* ---- snmp_text ------------------------------------------------------------- */
-
 /* snmp_text - cleans the octets that agents send as text. */
 
 char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n)

@@ -15,8 +15,6 @@
 #include "base/map.h"
 #include "base/str.h"
 
-/* ---- profile_set ----------------------------------------------------------- */
-
 /* profile_set - loads the profiles of a configuration when its first target asks, and frees them
  * with its last. */
 
