@@ -42,7 +42,8 @@ static int run_print(const struct run *run)
 		return -1;
 	}
 	if (file_print(run, "fabric.yaml", fabric_print) < 0 ||
-		file_print(run, "samples.tsv", samples_print) < 0)
+		file_print(run, "samples.tsv", samples_print) < 0 ||
+		file_print(run, "flows.csv", flows_print) < 0)
 		return -1;
 	return file_print(run, "truth.json", truth_print);
 }

@@ -96,10 +96,27 @@ static void net_links(struct net *net, const struct net_shape *shape)
 		link_of(net, host, net_host_port(net, host),
 			host % 2 ? shape->second_rate : shape->host_rate,
 			host % 3 == 2 ? shape->third_propagation : shape->host_propagation);
-	for (unsigned leaf = 0; leaf < net->leaves; leaf++)
+	for (unsigned i = 0; net->wiring && i < net->wiring->links; i++)
+		link_of(net, net->link_ports[i][0], net->link_ports[i][1], shape->uplink_rate,
+			shape->uplink_propagation);
+	for (unsigned leaf = 0; !net->wiring && leaf < net->leaves; leaf++)
 		for (unsigned spine = 0; spine < net->spines; spine++)
 			link_of(net, net_uplink(net, leaf, spine), net_downlink(net, spine, leaf),
 				shape->uplink_rate, shape->uplink_propagation);
+}
+
+/* The links of a wiring that end at switch @node, as ports from @port on. How many. */
+static uint32_t net_wire(struct net *net, unsigned node, uint32_t port)
+{
+	uint32_t n = 0;
+	for (unsigned i = 0; i < net->wiring->links; i++)
+		for (unsigned end = 0; end < 2; end++) {
+			if (net->wiring->ends[i][end] != (int)node)
+				continue;
+			net->ports[port + n].link = i;
+			net->link_ports[i][end] = port + n++;
+		}
+	return n;
 }
 
 static void net_nodes(struct net *net)
@@ -109,7 +126,11 @@ static void net_nodes(struct net *net)
 		struct node *node = &net->nodes[i];
 		node->leaf = i < net->leaves;
 		node->first_port = port;
-		node->n_ports = node->leaf ? net->hosts_per_leaf + net->spines : net->leaves;
+		node->n_ports = node->leaf ? net->hosts_per_leaf : 0;
+		if (net->wiring)
+			node->n_ports += net_wire(net, i, port + node->n_ports);
+		else
+			node->n_ports += node->leaf ? net->spines : net->leaves;
 		node->hash_seed = net_random(net);
 		node->without_route = UINT32_MAX;
 		for (uint32_t k = 0; k < node->n_ports; k++)
@@ -128,16 +149,20 @@ struct net *net_new(const struct net_shape *shape)
 	net->hosts_per_leaf = shape->hosts_per_leaf;
 	net->n_hosts = shape->leaves * shape->hosts_per_leaf;
 	net->n_nodes = shape->leaves + shape->spines;
-	net->n_ports = 2 * (size_t)net->n_hosts + 2 * (size_t)shape->leaves * shape->spines;
+	net->wiring = shape->wiring;
+	const size_t links =
+		net->wiring ? net->wiring->links : (size_t)shape->leaves * shape->spines;
+	net->n_ports = 2 * ((size_t)net->n_hosts + links);
 	net->random = mixed(shape->seed);
 	net->free_packet = NO_PACKET;
 	net->ports = calloc(net->n_ports, sizeof(*net->ports));
 	net->nodes = calloc(net->n_nodes, sizeof(*net->nodes));
-	if (!net->ports || !net->nodes)
+	net->link_ports = calloc(links + 1, sizeof(*net->link_ports));
+	if (!net->ports || !net->nodes || !net->link_ports)
 		abort();
 	for (size_t i = 0; i < net->n_ports; i++) {
 		struct port *port = &net->ports[i];
-		port->node = UINT32_MAX;
+		port->node = port->link = UINT32_MAX;
 		port->sending = port->control.head = port->data.head = NO_PACKET;
 	}
 	net_nodes(net);
@@ -155,6 +180,7 @@ void net_free(struct net *net)
 	free(net->packets);
 	free(net->flows);
 	free(net->nodes);
+	free(net->link_ports);
 	free(net->ports);
 	free(net);
 }
@@ -179,9 +205,10 @@ void net_settle(struct net *net)
 bool net_run(struct net *net, int64_t limit)
 {
 	struct event event;
-	while (net->flows_open && heap_pop(&net->events, &event)) {
-		if (event.at > limit)
+	while (net->flows_open && net->events.n > 0) {
+		if (net->events.v[0].at > limit)
 			return false;
+		heap_pop(&net->events, &event);
 		net->now = event.at;
 		net->n_events++;
 		if (event.kind <= EVENT_REFRESH)

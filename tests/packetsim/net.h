@@ -1,5 +1,6 @@
 /*
- * net - hosts, switches, links and flows of a two-tier fabric, packet by packet.
+ * net - hosts, switches, links and flows of a two-tier fabric, or of one of any form, packet by
+ * packet.
  *
  * Ports 0 .. n_hosts-1 are the NICs of the hosts; the ports of the switches follow, leaves first.
  * Sizes are bytes, times picoseconds, rates bit/s. One thread.
@@ -16,6 +17,7 @@ enum {
 	PAYLOAD = 1000, /* of a packet; 48 more of headers, as in the HPCC simulator */
 	HEADERS = 48,
 	CONTROL_SIZE = 64, /* ACK, NAK, CNP, PFC */
+	MOST_HOPS = 64, /* of a packet, then it is dropped: TTL */
 };
 
 enum packet_kind { PACKET_DATA, PACKET_ACK, PACKET_NAK, PACKET_CNP };
@@ -24,7 +26,7 @@ struct packet {
 	uint32_t flow, seq, next;
 	uint32_t in_port;
 	uint16_t size;
-	uint8_t kind, ce;
+	uint8_t kind, ce, hops;
 };
 
 struct fifo {
@@ -58,6 +60,7 @@ enum peak { PEAK_SHARED, PEAK_HEADROOM, PEAK_GROUP, PEAK_QUEUE, PEAKS };
 
 struct port {
 	uint32_t peer, node; /* node: switch number, or UINT32_MAX of a host */
+	uint32_t link; /* of a wiring; UINT32_MAX: to a host */
 	int64_t ps_per_byte, propagation;
 	uint64_t rate;
 	bool up, busy, ignores_marks, marks;
@@ -88,7 +91,7 @@ struct port {
 
 struct node { /* a switch */
 	uint32_t first_port, n_ports;
-	bool leaf, blind_hash;
+	bool leaf, blind_hash, crc;
 	uint64_t hash_seed;
 	uint64_t buffer, reserve; /* whole buffer, reserve of each group */
 	uint64_t shared_size, shared_used, shared_peak;
@@ -123,10 +126,23 @@ struct reaction { /* DCQCN at the senders */
 	unsigned fast_recovery;
 };
 
+/* Switches of any form, the leaves first, each with hosts_per_leaf hosts. Packets of flows only:
+ * nothing is acknowledged. */
+struct net_wiring {
+	unsigned links;
+	const int (*ends)[2]; /* of each link: two switches */
+	/* the link by which a packet that is at switch @at and came by the link @came (UINT32_MAX:
+	 * from a host) goes on; UINT32_MAX: it is dropped. Not asked at the leaf it goes to */
+	uint32_t (*route)(void *arg, uint32_t flow, uint32_t at, uint32_t came);
+	void *arg;
+};
+
 struct net {
 	unsigned n_hosts, leaves, spines, hosts_per_leaf;
 	struct port *ports;
 	size_t n_ports;
+	const struct net_wiring *wiring; /* NULL: two tiers */
+	uint32_t (*link_ports)[2]; /* of a wiring */
 	struct node *nodes;
 	size_t n_nodes;
 	struct flow *flows;
@@ -147,6 +163,7 @@ struct net_shape {
 	uint64_t host_rate, second_rate, uplink_rate; /* second: of every second host */
 	int64_t host_propagation, third_propagation, uplink_propagation; /* of every third */
 	uint64_t seed;
+	const struct net_wiring *wiring; /* lent; NULL: each leaf to each spine */
 };
 struct net *net_new(const struct net_shape *shape);
 void net_free(struct net *net);
@@ -155,6 +172,9 @@ void net_free(struct net *net);
 uint32_t net_host_port(const struct net *net, unsigned host);
 uint32_t net_uplink(const struct net *net, unsigned leaf, unsigned spine);
 uint32_t net_downlink(const struct net *net, unsigned spine, unsigned leaf);
+/* Port by which a flow leaves its first leaf; UINT32_MAX: it does not. */
+uint32_t net_first_link(const struct net *net, const struct flow *flow);
+enum { FIRST_ADDRESS = 0x0a000001 }; /* of host 0, IPv4 */
 
 /* A flow that starts at once or later; its number. */
 uint32_t net_flow(struct net *net, uint32_t src, uint32_t dst, uint64_t size, uint16_t source_port,

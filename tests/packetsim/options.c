@@ -59,6 +59,8 @@ static const struct option_row {
 	{"flow-kb", NUMBER(flow_kb), "1000", "of each flow in ring and storage"},
 	{"store-kb", NUMBER(store_kb), "500", "of each of four writes beside the ring"},
 	{"fresh", NUMBER(fresh), "0", "1: new source ports in each step"},
+	{"ports", WORD(ports), NULL, "file with the source port of each flow of a step"},
+	{"crc", NUMBER(crc), "0", "1: leaves choose by a CRC16 of the headers"},
 	{"cc-off", NUMBER(cc_off), "0", "1: nobody reacts to marks"},
 	{"rp-timer-us", NUMBER(rp_timer_us), "300", "until a sender speeds up again"},
 	{"cut-us", NUMBER(cut_us), "4", "between two cuts"},

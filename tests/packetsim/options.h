@@ -14,7 +14,7 @@ struct setting { /* "leaf1/hosts:kmin=800KB", as of the tuning loop */
 enum { MOST_SETTINGS = 512 };
 
 struct options {
-	const char *out, *workload, *fault, *cause, *accept, *name;
+	const char *out, *workload, *fault, *cause, *accept, *name, *ports;
 	double seed, leaves, spines, hosts_per_leaf, host_gbps, uplink_gbps, host_prop_us,
 		uplink_prop_us;
 	/* of every second host, of every third cable: 0 as the others */
@@ -22,7 +22,7 @@ struct options {
 	double alpha, kmin, kmax, by_speed, pmax, headroom_factor, headroom, xon_offset, buffer,
 		reserve;
 	double steps, gap_us, senders, incast_kb, peers, shuffle_kb, qps, flow_kb, store_kb, fresh,
-		root;
+		root, crc;
 	double cc_off, rp_timer_us, ai_mbps, hai_mbps, weight, cnp_us, cut_us, average_us, min_mbps;
 	/* of the NICs of every second host; 0: as the others */
 	double second_timer_us, second_ai_mbps;

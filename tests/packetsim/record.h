@@ -14,6 +14,7 @@ struct run {
 void truth_print(const struct run *run, FILE *out);
 void fabric_print(const struct run *run, FILE *out);
 void samples_print(const struct run *run, FILE *out);
+void flows_print(const struct run *run, FILE *out);
 
 /* "leaf1"; "Ethernet1" */
 void name_node(const struct net *net, unsigned node, char *out, size_t size);

@@ -83,6 +83,7 @@ void settings_put(struct net *net, const struct options *options)
 		struct node *node = &net->nodes[i];
 		node->buffer = (uint64_t)options->buffer;
 		node->reserve = (uint64_t)options->reserve;
+		node->crc = options->crc > 0;
 		for (uint32_t k = 0; k < node->n_ports; k++) {
 			struct port *port = &net->ports[node->first_port + k];
 			port_defaults(port, options);

@@ -106,6 +106,45 @@ static unsigned uplinks_towards(
 	return n;
 }
 
+/* Over a wiring. @port: where it came in. */
+static uint32_t switch_route_wired(
+	const struct net *net, const struct port *port, const struct packet *packet)
+{
+	const uint32_t dst = net->flows[packet->flow].dst;
+	if (packet->kind != PACKET_DATA || packet->hops > MOST_HOPS)
+		return UINT32_MAX;
+	if (port->node == dst / net->hosts_per_leaf)
+		return net_host_port(net, dst);
+	const uint32_t link =
+		net->wiring->route(net->wiring->arg, packet->flow, port->node, port->link);
+	if (link == UINT32_MAX)
+		return UINT32_MAX;
+	return net->link_ports[link][net->wiring->ends[link][1] == (int)port->node];
+}
+
+/* CRC-16/CCITT over addresses, protocol and source port: linear, as those of switch chips. */
+static uint64_t route_crc(const struct node *node, uint32_t src, uint32_t dst, uint16_t port)
+{
+	const uint32_t words[3] = {
+		FIRST_ADDRESS + src, FIRST_ADDRESS + dst, (uint32_t)port << 16 | 17};
+	uint32_t crc = node->hash_seed & 0xffff;
+	for (unsigned bit = 0; bit < 96; bit++) {
+		const uint32_t in = words[bit / 32] >> (31 - bit % 32) & 1;
+		crc = ((crc >> 15 & 1) ^ in) ? (crc << 1) ^ 0x1021 : crc << 1;
+	}
+	return crc & 0xffff;
+}
+
+static uint64_t route_hash(const struct node *node, uint32_t src, uint32_t dst, uint16_t port)
+{
+	uint64_t key = (uint64_t)src << 40 | (uint64_t)dst << 16;
+	if (node->crc)
+		return route_crc(node, src, dst, port);
+	if (!node->blind_hash)
+		key |= port;
+	return mixed(key ^ node->hash_seed) >> 20;
+}
+
 static uint32_t switch_route(const struct net *net, unsigned from, const struct packet *packet)
 {
 	const struct flow *flow = &net->flows[packet->flow];
@@ -122,10 +161,16 @@ static uint32_t switch_route(const struct net *net, unsigned from, const struct 
 	const unsigned n = uplinks_towards(net, from, leaf, candidates);
 	if (!n)
 		return UINT32_MAX;
-	uint64_t key = (uint64_t)src << 40 | (uint64_t)dst << 16;
-	if (!node->blind_hash)
-		key |= flow->source_port;
-	return candidates[(mixed(key ^ node->hash_seed) >> 20) % n];
+	return candidates[route_hash(node, src, dst, flow->source_port) % n];
+}
+
+uint32_t net_first_link(const struct net *net, const struct flow *flow)
+{
+	const struct packet packet = {.flow = (uint32_t)(flow - net->flows), .kind = PACKET_DATA};
+	const unsigned leaf = flow->src / net->hosts_per_leaf;
+	if (leaf == flow->dst / net->hosts_per_leaf)
+		return UINT32_MAX;
+	return switch_route(net, leaf, &packet);
 }
 
 void switch_arrive(struct net *net, uint32_t index, uint32_t packet)
@@ -133,7 +178,9 @@ void switch_arrive(struct net *net, uint32_t index, uint32_t packet)
 	struct port *port = &net->ports[index];
 	struct node *node = &net->nodes[port->node];
 	struct packet *what = &net->packets[packet];
-	const uint32_t out = switch_route(net, port->node, what);
+	what->hops++;
+	const uint32_t out = net->wiring ? switch_route_wired(net, port, what)
+					 : switch_route(net, port->node, what);
 	if (out == UINT32_MAX) {
 		frame_free(net, packet);
 		return;

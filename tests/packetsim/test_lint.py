@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 ROCEWATCH, PACKETSIM = sys.argv[1:]
+LEVELS = {"critical": "error", "warning": "warning", "info": "note"}  # of SARIF
 
 
 def played(settings, folder):
@@ -16,10 +17,15 @@ def played(settings, folder):
     subprocess.run([PACKETSIM, "--length", "30", "--interval", "10", "--cause", "ecn_late", *settings,
                     "--out", case], check=True)
     subprocess.run([ROCEWATCH, "replay", "--from", case, "--db", db], check=True, stdout=subprocess.DEVNULL)
-    text = subprocess.run([ROCEWATCH, "lint", "--db", db, "--failures", "0", "--format", "json"],
-                          stdout=subprocess.PIPE, check=False).stdout
+    doc, sarif = (json.loads(subprocess.run([ROCEWATCH, "lint", "--db", db, "--failures", "0", "--format", form],
+                                            stdout=subprocess.PIPE, check=False).stdout) for form in ("json", "sarif"))
+    run = sarif["runs"][0]
+    assert sarif["version"] == "2.1.0" and len(run["results"]) == len(doc["findings"])
+    for row, told in zip(doc["findings"], run["results"]):
+        assert (told["ruleId"], told["level"]) == (row["check"], LEVELS[row["severity"]]) and row["text"] in told["message"]["text"]
+        assert told["ruleId"] in [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     found = {}
-    for row in json.loads(text)["findings"]:
+    for row in doc["findings"]:
         found.setdefault(row["check"], row["severity"])  # the worst are first
     first, grown = {}, {}
     for line in (case / "samples.tsv").read_text().splitlines():

@@ -65,6 +65,24 @@ void fabric_print(const struct run *run, FILE *out)
 		PRIORITY, PAYLOAD + HEADERS, net->n_hosts);
 }
 
+/* Each flow between leaves, and the port it leaves its leaf by: what `rocewatch xray` reads. */
+void flows_print(const struct run *run, FILE *out)
+{
+	const struct net *net = run->in->net;
+	const size_t each = net->n_flows / run->in->n_steps;
+	fprintf(out, "device,src,dst,src_port,dst_qp,member\n");
+	for (size_t i = 0; i < net->n_flows; i++) {
+		const struct flow *flow = &net->flows[i];
+		const uint32_t port = net_first_link(net, flow), src = FIRST_ADDRESS + flow->src,
+			       dst = FIRST_ADDRESS + flow->dst;
+		if (port == UINT32_MAX)
+			continue;
+		fprintf(out, "leaf%u,10.0.%u.%u,10.0.%u.%u,%u,%zu,Ethernet%u\n",
+			net->ports[port].node + 1, src >> 8 & 255, src & 255, dst >> 8 & 255,
+			dst & 255, flow->source_port, 16 + i % each, port_number(net, port));
+	}
+}
+
 struct result { /* of a phase */
 	double step_us, worst_us, p50, p99, incast_p99, host_pause, link_pause, marks, goodput;
 	uint64_t drops;

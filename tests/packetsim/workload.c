@@ -1,15 +1,30 @@
 /* workload - who sends what to whom in a step. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/packetsim/phase.h"
 
-enum { OF_INCAST = 1, OF_OTHERS = 2 };
+enum { OF_INCAST = 1, OF_OTHERS = 2, MOST_PORTS = 4096 };
 
 struct sending {
 	struct net *net;
 	const struct options *options;
 	uint64_t *random;
+	uint16_t ports[MOST_PORTS]; /* as given, for each flow of a step */
+	size_t n_ports;
 };
+
+static size_t ports_read(const char *path, uint16_t ret[MOST_PORTS])
+{
+	FILE *in = path ? fopen(path, "r") : NULL;
+	size_t n = 0;
+	while (in && n < MOST_PORTS && fscanf(in, "%" SCNu16, &ret[n]) == 1)
+		n++;
+	if (in)
+		fclose(in);
+	return n;
+}
 
 static uint64_t workload_draw(uint64_t *random)
 {
@@ -26,7 +41,9 @@ static void workload_flow(const struct sending *s, uint32_t src, uint32_t dst, u
 	key ^= mixed((uint64_t)s->options->seed);
 	if (s->options->fresh > 0)
 		key ^= workload_draw(s->random);
-	const uint16_t port = (uint16_t)(49152 + mixed(key) % 16384);
+	uint16_t port = (uint16_t)(49152 + mixed(key) % 16384);
+	if (s->n_ports > 0)
+		port = s->ports[s->net->n_flows % s->n_ports];
 	net_flow(s->net, src, dst, size, port, at, kind);
 }
 
@@ -129,7 +146,8 @@ bool workload_add(struct net *net, const struct options *options, uint64_t *rand
 	} loads[] = {{"incast", workload_incast}, {"shuffle", workload_shuffle},
 		{"incast+shuffle", workload_both}, {"ring", workload_ring},
 		{"storage", workload_storage}, {"ring+storage", workload_checkpoint}};
-	const struct sending s = {net, options, random};
+	struct sending s = {net, options, random};
+	s.n_ports = ports_read(options->ports, s.ports);
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		if (strcmp(loads[i].name, options->workload) == 0) {
 			loads[i].add(&s);

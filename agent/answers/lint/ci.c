@@ -14,6 +14,7 @@ static const struct lint_check {
 	const char *name, *about;
 } checks[] = {
 	{"deadlock", "No ring of buffers that wait for each other."},
+	{"tags", "Bounced packets have a second lossless priority."},
 	{"headroom", "Headroom holds what is in flight when pause is sent."},
 	{"headroom_pool", "The headroom of all lossless priorities fits into the pool."},
 	{"ecn_after_pfc", "Marks come before pause, however many queues are busy."},

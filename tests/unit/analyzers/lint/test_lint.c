@@ -14,6 +14,7 @@
 #include "analyzers/lint/lint_pairs.h"
 #include "analyzers/lint/lint_settings.h"
 #include "base/cleanup.h"
+#include "tests/packetsim/net.h"
 
 #include "lint_fabrics.h"
 
@@ -505,45 +506,46 @@ static void test_planes(void **state)
 /* ---- packets that really wait --------------------------------------------- */
 
 /*
- * A flood: input buffers of FLOOD_ROOM packets behind each link, a packet a link and slot, pause
- * where a buffer is full. Receivers stand still now and then, as in pause storms. A deadlock: a
- * buffer from which nothing moves any more although no host sends and every receiver takes what
- * comes. First all leaves send to all, each packet at one of its next hops. Then only the traffic
- * of the witness: for each step of the ring one flow that makes it, on the shortest way to it, and
- * from it along the ring as far as routing lets it. Which packets come at which moment is chance,
- * so it is played up to FLOOD_PLAYS times.
+ * The packet simulator of tests/packetsim over the links of the fabric: hosts send at line rate,
+ * some of them pause their leaf for a while (pause storms), nothing may be dropped for want of
+ * room, a packet lives for 64 hops. Then nobody sends or pauses any more, and what is still in a
+ * switch when all could have left is a deadlock. First all leaves send to all, each flow at one of
+ * its next hops. Then only the traffic of the witness: for each step of the ring flows that make
+ * it, on the shortest way to it, and from it along the ring as far as routing lets them. Which
+ * packets meet is chance, so it is played up to PLAYS times.
  */
 enum {
-	FLOOD_ROOM = 2,
-	FLOOD_STORM = 60,
-	FLOOD_PAUSE = 20,
-	FLOOD_SLOTS = 1600,
-	FLOOD_STILL = 800,
-	FLOOD_PLAYS = 64,
+	PLAYS = 32,
+	PLAY_HOSTS = 2, /* of a leaf */
+	PLAY_FLOWS = 2, /* of each host to a leaf */
+	PLAY_STORMS = 6,
+	PLAY_ROOM = 8192, /* shared bytes for each port */
+	PLAY_HEADROOM = 16384,
 	FLOOD_FLOWS = 64,
 	FLOOD_ARRIVED = -1,
 	FLOOD_OFF = -2, /* not on the way of the flow */
 };
+#define PLAY_RATE UINT64_C(100000000000)
+#define PLAY_WIRE (100 * PS_NS)
+#define PLAY_STORM (8 * PS_US)
+#define PLAY_REST (2 * PS_US)
+#define PLAY_DRAIN (8 * PS_MS)
 
 struct flood_flow { /* of a witness */
 	int from, to, first; /* leaves, and the link by which it leaves the first */
 	int next[2 * MOST_LINKS]; /* by buffer: the link by which it goes on */
 };
-struct flood_packet {
-	int to, out; /* leaf, link */
-	const struct flood_flow *flow; /* NULL: chance takes it */
-};
 struct flood {
 	struct oracle *o;
 	struct drawn *d; /* for its numbers */
 	const struct lint_graph *graph;
-	struct flood_packet packets[2 * MOST_LINKS][FLOOD_ROOM];
-	int n[2 * MOST_LINKS];
-	int slot, left_at[2 * MOST_LINKS]; /* when a packet last left a buffer */
-	int target[MOST_SWITCHES]; /* leaves to which all send */
-	int n_targets;
+	int node[MOST_SWITCHES],
+		device[MOST_SWITCHES]; /* of a switch its node, of a node its switch */
+	int ends[MOST_LINKS][2]; /* nodes */
+	uint32_t salt; /* of the choice among next hops */
 	struct flood_flow flows[FLOOD_FLOWS];
 	int n_flows; /* 0: all send to all */
+	const struct net *net;
 };
 
 static int flood_buffer(const struct flood *f, int link, int at)
@@ -556,8 +558,8 @@ static int flood_choices(const struct flood *f, int at, int to, int came, int re
 {
 	int n = 0;
 	for (int k = 0; k < f->o->n_links; k++)
-		if ((f->o->end[k][0] == at || f->o->end[k][1] == at) && k != came &&
-			oracle_may(f->o, at, to, k))
+		if ((f->o->end[k][0] == at || f->o->end[k][1] == at) &&
+			(k != came || f->o->reroute == LINT_BACK) && oracle_may(f->o, at, to, k))
 			ret[n++] = k;
 	return n;
 }
@@ -646,112 +648,106 @@ static void flood_flow_make(struct flood *f, const struct lint_ring *ring, size_
 	flow->next[flood_buffer(f, came, here)] = FLOOD_ARRIVED;
 }
 
-/* One packet over @link into the switch @into; false: its buffer is full. */
-static bool flood_arrive(struct flood *f, int link, int into, struct flood_packet packet)
+static uint32_t play_route(void *arg, uint32_t flow, uint32_t node, uint32_t link)
 {
-	const int buffer = flood_buffer(f, link, into);
-	int may[MOST_LINKS];
-	if (f->n[buffer] == FLOOD_ROOM)
-		return false;
-	packet.out = FLOOD_ARRIVED;
-	if (packet.flow) {
-		packet.out = packet.flow->next[buffer];
-	} else if (into != packet.to) {
-		const int n = flood_choices(f, into, packet.to, link, may);
-		if (n == 0)
-			return true; /* no way on: it is dropped */
-		packet.out = may[draw(f->d, (uint32_t)n)];
-	}
-	f->packets[buffer][f->n[buffer]++] = packet;
-	return true;
-}
-
-static void flood_take(struct flood *f, int buffer, int i)
-{
-	f->n[buffer]--;
-	f->left_at[buffer] = f->slot;
-	for (; i < f->n[buffer]; i++)
-		f->packets[buffer][i] = f->packets[buffer][i + 1];
-}
-
-/* The first packet in a buffer of @at that leaves by @link goes on. */
-static bool flood_forward(struct flood *f, int at, int link)
-{
-	const int next = oracle_other(f->o, link, at);
-	const int first = (int)draw(f->d, (uint32_t)(2 * f->o->n_links));
-	for (int b = 0; b < 2 * f->o->n_links; b++) {
-		const int buffer = (first + b) % (2 * f->o->n_links);
-		if (f->o->end[buffer / 2][buffer % 2] != at)
-			continue;
-		for (int i = 0; i < f->n[buffer]; i++) {
-			if (f->packets[buffer][i].out != link)
-				continue;
-			if (!flood_arrive(f, link, next, f->packets[buffer][i]))
-				return false;
-			flood_take(f, buffer, i);
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool flood_inject(struct flood *f, int leaf, int link)
-{
-	struct flood_packet packet = {.flow = NULL};
+	const struct flood *f = arg;
+	const int at = f->device[node], came = link == UINT32_MAX ? -1 : (int)link;
+	const int to = f->device[f->net->flows[flow].dst / PLAY_HOSTS];
+	int may[MOST_LINKS], out;
 	if (f->n_flows > 0) {
-		packet.flow = &f->flows[draw(f->d, (uint32_t)f->n_flows)];
-		packet.to = packet.flow->to;
-		if (packet.flow->from != leaf || packet.flow->first != link)
-			return false;
+		const struct flood_flow *of = &f->flows[flow % (uint32_t)f->n_flows];
+		out = came < 0 ? of->first : of->next[flood_buffer(f, came, at)];
 	} else {
-		packet.to = f->target[draw(f->d, (uint32_t)f->n_targets)];
-		if (packet.to == leaf || f->o->dead[leaf] ||
-			!oracle_may(f->o, leaf, packet.to, link))
-			return false;
+		const int n = flood_choices(f, at, to, came, may);
+		out = n ? may[mixed(f->salt ^ (uint64_t)flow << 32 ^ node) % (uint64_t)n] : -1;
 	}
-	return flood_arrive(f, link, oracle_other(f->o, link, leaf), packet);
+	return out < 0 ? UINT32_MAX : (uint32_t)out;
 }
 
-static void flood_receive(struct flood *f)
+static void play_flows(struct flood *f, struct net *net)
 {
-	for (int buffer = 0; buffer < 2 * f->o->n_links; buffer++)
-		for (int i = f->n[buffer] - 1; i >= 0; i--)
-			if (f->packets[buffer][i].out == FLOOD_ARRIVED)
-				flood_take(f, buffer, i);
-}
-
-static void flood_slot(struct flood *f, bool inject, bool receive)
-{
-	if (receive)
-		flood_receive(f);
-	for (int k = 0; k < f->o->n_links; k++)
-		for (int end = 0; end < 2 && oracle_lives(f->o, k); end++) {
-			const int at = f->o->end[k][end];
-			/* packets of hosts and of others take turns */
-			const bool hosts = inject && f->graph->switches[at].hosts;
-			if (!hosts || !draw(f->d, 2) || !flood_inject(f, at, k))
-				flood_forward(f, at, k);
+	for (unsigned host = 0; host < PLAY_HOSTS * PLAY_FLOWS; host++)
+		for (int i = 0; i < f->n_flows; i++)
+			net_flow(net, (uint32_t)f->node[f->flows[i].from] * PLAY_HOSTS + host % 2,
+				(uint32_t)f->node[f->flows[i].to] * PLAY_HOSTS, INT32_MAX, 0, 0, 0);
+	for (uint32_t src = 0; f->n_flows == 0 && src < net->n_hosts; src++)
+		for (uint32_t dst = 0; dst < net->n_hosts * PLAY_FLOWS / PLAY_HOSTS; dst++) {
+			const uint32_t to = dst * PLAY_HOSTS / PLAY_FLOWS;
+			if (to / PLAY_HOSTS != src / PLAY_HOSTS &&
+				!f->o->dead[f->device[src / PLAY_HOSTS]] &&
+				!f->o->dead[f->device[to / PLAY_HOSTS]])
+				net_flow(net, src, to, INT32_MAX, 0, 0, 0);
 		}
+}
+
+static void play_settings(struct net *net)
+{
+	for (size_t i = 0; i < net->n_nodes; i++)
+		net->nodes[i].shared_size = (uint64_t)net->nodes[i].n_ports * PLAY_ROOM;
+	for (size_t i = 0; i < net->n_ports; i++) {
+		net->ports[i].marks = false;
+		net->ports[i].alpha = 0.5;
+		net->ports[i].headroom_size = PLAY_HEADROOM;
+		net->ports[i].xon_offset = 2 * PAYLOAD;
+	}
 }
 
 static bool flood_deadlocks(struct flood *f)
 {
+	const struct net_wiring wiring = {(unsigned)f->o->n_links, f->ends, play_route, f};
+	const unsigned leaves = (unsigned)f->graph->n_leaves;
+	struct net *net = net_new(&(struct net_shape){.leaves = leaves,
+		.spines = (unsigned)f->o->n - leaves,
+		.hosts_per_leaf = PLAY_HOSTS,
+		.host_rate = PLAY_RATE,
+		.second_rate = PLAY_RATE,
+		.uplink_rate = PLAY_RATE,
+		.host_propagation = PLAY_WIRE,
+		.third_propagation = PLAY_WIRE,
+		.uplink_propagation = PLAY_WIRE,
+		.wiring = &wiring});
+	int64_t until = 0;
 	bool stuck = false;
-	memset(f->n, 0, sizeof(f->n));
-	memset(f->left_at, 0, sizeof(f->left_at));
-	f->slot = 0;
-	for (; f->slot < FLOOD_SLOTS; f->slot++)
-		flood_slot(f, true, f->slot % (FLOOD_STORM + FLOOD_PAUSE) >= FLOOD_STORM);
-	for (; f->slot < 2 * FLOOD_SLOTS; f->slot++)
-		flood_slot(f, false, true);
-	/* packets that bounce for ever are no deadlock: they move */
-	for (int buffer = 0; buffer < 2 * f->o->n_links; buffer++)
-		stuck |= f->n[buffer] > 0 && f->slot - f->left_at[buffer] > FLOOD_STILL;
+	f->net = net;
+	f->salt = draw(f->d, 1 << 20);
+	play_settings(net);
+	play_flows(f, net);
+	for (unsigned storm = 0; storm < PLAY_STORMS; storm++) {
+		for (uint32_t host = 0; host < net->n_hosts; host++)
+			if (draw(f->d, 2))
+				port_ask_pause(net, host, true);
+		net_run(net, until += PLAY_STORM);
+		for (uint32_t host = 0; host < net->n_hosts; host++)
+			port_ask_pause(net, host, false);
+		net_run(net, until += PLAY_REST);
+	}
+	for (size_t i = 0; i < net->n_flows; i++)
+		net->flows[i].done = true;
+	net_run(net, until + PLAY_DRAIN);
+	for (size_t i = net->n_hosts; i < net->n_ports; i++)
+		stuck |= net->ports[i].data.bytes > 0;
+	assert_int_equal(net->drops, 0);
+	net_free(net);
 	return stuck;
 }
 
-struct flood_tally {
-	unsigned safe, safe_stuck, rings, all_stuck, witness_stuck, fabrics_safe;
+/* Leaves first, as the simulator has them. */
+static void flood_nodes(struct flood *f)
+{
+	int n = 0;
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < f->o->n; i++) {
+			if (f->graph->switches[i].hosts != (pass == 0))
+				continue;
+			f->node[i] = n;
+			f->device[n++] = i;
+		}
+	for (int k = 0; k < 2 * f->o->n_links; k++)
+		f->ends[k / 2][k % 2] = f->node[f->o->end[k / 2][k % 2]];
+}
+
+struct flood_tally { /* of one way to reroute */
+	unsigned safe, safe_stuck, rings, all_stuck, witness_stuck, either_stuck;
 };
 
 static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_reroute reroute,
@@ -761,11 +757,8 @@ static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_r
 	const bool truth = oracle_cyclic(f->o, f->graph, reroute, failures); /* sets what is dead */
 	const bool cyclic = lint_cyclic(engine, reroute, failures, &ring, f->d->arena);
 	assert_int_equal(cyclic, truth);
-	f->n_targets = f->n_flows = 0;
-	for (size_t i = 0; i < f->graph->n_leaves; i++)
-		if (!f->o->dead[f->graph->leaves[i]])
-			f->target[f->n_targets++] = (int)f->graph->leaves[i];
-	const bool stuck = f->n_targets > 0 && flood_deadlocks(f);
+	f->n_flows = 0;
+	const bool stuck = flood_deadlocks(f);
 	tally->safe += !cyclic;
 	tally->safe_stuck += !cyclic && stuck;
 	if (!cyclic)
@@ -774,11 +767,12 @@ static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_r
 	for (size_t i = 0; i < ring.n; i++)
 		flood_flow_make(f, &ring, i);
 	bool plays_stuck = false;
-	for (int play = 0; play < FLOOD_PLAYS && !plays_stuck; play++)
+	for (int play = 0; play < PLAYS && !plays_stuck; play++)
 		plays_stuck = flood_deadlocks(f);
 	tally->rings++;
 	tally->all_stuck += stuck;
 	tally->witness_stuck += plays_stuck;
+	tally->either_stuck += stuck || plays_stuck;
 }
 
 /*
@@ -788,10 +782,13 @@ static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_r
  */
 static void test_flood(void **state)
 {
+	static const enum lint_reroute ways[] = {LINT_CONVERGED, LINT_CONVERGED, LINT_LOCAL,
+		LINT_LOCAL, LINT_LOCAL, LINT_LOCAL, LINT_BACK};
 	const char *word = getenv("RW_LINT_FLOODS"), *from = getenv("RW_LINT_FLOOD_FIRST");
 	const unsigned fabrics = word ? (unsigned)atoi(word) : 24,
 		       first = from ? (unsigned)atoi(from) : 0;
-	struct flood_tally tally = {0};
+	struct flood_tally tally[LINT_REROUTES] = {0};
+	unsigned rings = 0, witness = 0, without = 0;
 	struct oracle *o = rw_calloc(1, sizeof(*o));
 	struct flood *f = rw_calloc(1, sizeof(*f));
 	for (unsigned i = first; i < first + fabrics; i++) {
@@ -808,8 +805,9 @@ static void test_flood(void **state)
 		f->d = &d;
 		struct lint_engine *engine = lint_engine_new(f->graph);
 		oracle_links(o, f->graph);
-		const unsigned rings = tally.rings;
-		for (unsigned k = 0; k < 6; k++) {
+		flood_nodes(f);
+		const unsigned before = tally[LINT_CONVERGED].rings + tally[LINT_LOCAL].rings;
+		for (unsigned k = 0; k < rw_countof(ways); k++) {
 			const uint32_t n = (uint32_t)lint_elements(f->graph);
 			const uint32_t links = (uint32_t)f->graph->n_links;
 			struct lint_failures failures = {.n = 1 + k % 2};
@@ -817,22 +815,27 @@ static void test_flood(void **state)
 			failures.v[1] = draw(&d, links);
 			if (k > 3) /* a switch in place of a link */
 				failures.v[0] = links + draw(&d, n - links);
-			flood_judge(
-				f, engine, k > 1 ? LINT_LOCAL : LINT_CONVERGED, &failures, &tally);
+			flood_judge(f, engine, ways[k], &failures, &tally[ways[k]]);
 		}
-		tally.fabrics_safe += tally.rings == rings;
+		without += tally[LINT_CONVERGED].rings + tally[LINT_LOCAL].rings == before;
 		lint_engine_free(engine);
 		arena_free(d.arena);
 	}
 	free(o);
 	free(f);
-	printf("%u fabrics, %u without a ring; %u cases safe, %u of them stuck; %u with a ring, %u "
-	       "stuck with all traffic, %u with that of the witness\n",
-		fabrics, tally.fabrics_safe, tally.safe, tally.safe_stuck, tally.rings,
-		tally.all_stuck, tally.witness_stuck);
-	assert_int_equal(tally.safe_stuck, 0);
-	assert_true(tally.rings > fabrics / 6 && tally.safe > fabrics);
-	assert_true(tally.witness_stuck * 100 >= tally.rings * 95);
+	printf("%u fabrics, %u without a ring but for sending back\n", fabrics, without);
+	for (int way = 0; way < LINT_TAGGED; way++) {
+		const struct flood_tally *t = &tally[way];
+		printf("way %d: %u safe, %u of them stuck; %u with a ring, %u stuck with all "
+		       "traffic, %u with that of the witness, %u with either\n",
+			way, t->safe, t->safe_stuck, t->rings, t->all_stuck, t->witness_stuck,
+			t->either_stuck);
+		assert_int_equal(t->safe_stuck, 0);
+		rings += t->rings;
+		witness += t->witness_stuck;
+	}
+	assert_true(rings > fabrics / 6 && tally[LINT_LOCAL].safe > fabrics);
+	assert_true(witness * 100 >= rings * 95);
 }
 
 int main(void)
