@@ -4,12 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/client/client.h"
 #include "agent/command/command.h"
 #include "agent/xray/xray_answer.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "config/config.h"
+
+#define XRAY_SPAN_NS (24 * 3600 * NS_PER_S)
 
 extern const struct command command_xray;
 
@@ -52,6 +57,17 @@ static int read_samples(struct xray_set *set, const char *word, struct err *e)
 	return xray_csv_samples(set, text, n, path, e);
 }
 
+static int read_database(struct xray_set *set, const struct command_args *args, struct err *e)
+{
+	struct client client = {0};
+	int rc = command_open(&client, args->g, XRAY_SPAN_NS, e);
+	if (rc == 0)
+		rc = xray_history(set, client.history, client.config->fabric, client.from_ns,
+			client.to_ns, e);
+	client_done(&client);
+	return rc;
+}
+
 static int read_option(struct xray_set *set, const struct command_args *args, const char *option,
 	int (*read)(
 		struct xray_set *set, const char *text, size_t n, const char *name, struct err *e),
@@ -73,6 +89,8 @@ static int read_all(struct xray_set *set, const struct command_args *args, struc
 	int rc = 0;
 	set->devices = command_opt(&command_xray, args, "device");
 	set->members = command_opt(&command_xray, args, "members");
+	if (args->argc < 2)
+		rc = read_database(set, args, e);
 	for (int i = 1; i < args->argc && rc == 0; i++)
 		rc = read_samples(set, args->argv[i], e);
 	if (rc == 0)
@@ -159,22 +177,24 @@ static int run_prescribe(struct command_args *args)
 
 static const struct subcommand subs[] = {
 	{.name = "learn",
-		.args = "FILE...",
+		.args = "[FILE...]",
 		.summary = "which function each switch follows, and which it does not",
 		.help = "Exit 0: all groups were learned, and no two tiers are polarised. 1: one "
 			"was "
 			"refused, or is polarised. 2: bad input.",
 		.options = "device members links",
+		.takes = TAKES_DB | TAKES_RANGE,
 		.formats = WRITES_ALL,
 		.examples = {{"xray learn samples.csv", "learns the switches of a file"},
 			{"xray learn samples.csv --links links.csv",
 				"compares each switch with those behind it", .exit = EXIT_FAILED}},
 		.run = run_learn},
 	{.name = "predict",
-		.args = "FILE...",
+		.args = "[FILE...]",
 		.summary = "where flows will go, and which collide",
 		.help = "Exit 0: all paths are known. 1: some are not. 2: bad input.",
 		.options = "device members links flows",
+		.takes = TAKES_DB | TAKES_RANGE,
 		.formats = WRITES_ALL,
 		.examples = {{"xray predict samples.csv --flows job.csv --device leaf1",
 				     "names the member that each flow leaves by"},
@@ -182,13 +202,14 @@ static const struct subcommand subs[] = {
 				"follows the flows over two tiers"}},
 		.run = run_predict},
 	{.name = "prescribe",
-		.args = "FILE...",
+		.args = "[FILE...]",
 		.summary = "UDP source ports that spread the flows",
 		.help = "Source ports in the file of flows are what it is compared with; where "
 			"there "
 			"are none, drawn ones are. Exit 0: all paths are known and the goal is "
 			"reached. 1: not so. 2: bad input.",
 		.options = "device members links flows ports goal",
+		.takes = TAKES_DB | TAKES_RANGE,
 		.formats = WRITES_ALL,
 		.examples = {{"xray prescribe samples.csv --flows job.csv --device leaf1",
 				     "writes a port for each queue pair"},
@@ -209,7 +230,9 @@ const struct command command_xray = {
 		"docs/hash-xray.md explains it.\n\n"
 		"FILE: csv with the columns src, dst, src_port, member, and where known time, "
 		"device, group, dst_port, protocol, dst_qp; or a capture with sFlow datagrams or "
-		"mirrored packets (ERSPAN). DEVICE:MEMBER=FILE is a capture taken at a member.",
+		"mirrored packets (ERSPAN). DEVICE:MEMBER=FILE is a capture taken at a member. "
+		"Without FILE: the flows that the agent kept (sFlow, mirrors of one direction), of "
+		"the last day or the time that is named.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.subs = subs,

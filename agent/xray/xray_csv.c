@@ -151,7 +151,7 @@ static int csv_number(
 
 static int csv_flow(const struct csv_row *row, struct xray_flow *ret)
 {
-	uint32_t src_port = 0, dst_port = 4791, protocol = 17, qp = 0;
+	uint32_t src_port = 0, dst_port = XRAY_ROCE_PORT, protocol = XRAY_UDP, qp = 0;
 	*ret = (struct xray_flow){.family = 0};
 	if (csv_address(row, C_SRC, &ret->family, ret->src) < 0 ||
 		csv_address(row, C_DST, &ret->family, ret->dst) < 0 ||

@@ -14,9 +14,16 @@
 
 struct arena;
 struct err;
+struct fabric;
+struct history;
 struct smap;
 
-enum { XRAY_SAMPLES_MAX = 4000000, XRAY_FILE_MAX = 512 << 20 };
+enum {
+	XRAY_SAMPLES_MAX = 4000000,
+	XRAY_FILE_MAX = 512 << 20,
+	XRAY_ROCE_PORT = 4791,
+	XRAY_UDP = 17
+};
 
 /* An ECMP group of a switch, and the samples of one family. */
 struct xray_unit {
@@ -83,5 +90,14 @@ bool xray_is_capture(const char *bytes, size_t n);
  */
 int xray_capture(struct xray_set *set, const char *path, const char *device, const char *member,
 	struct err *e);
+
+/*
+ * xray_history - the flows that the agent kept (sFlow, mirrors of one direction), each with the
+ * member of the widest ECMP group of @fabric that its port is of; what was received at the other
+ * end of a link counts as sent by it. The group is named as in the fabric. 0, or negative errno
+ * with @e.
+ */
+int xray_history(struct xray_set *set, struct history *history, const struct fabric *fabric,
+	int64_t from_ns, int64_t to_ns, struct err *e);
 
 #endif

@@ -59,18 +59,16 @@ def main(tmp):
     seen, _ = played(tmp / "seen", "--crc", "1", "--fresh", "1", "--steps", "30")
     job, before = played(tmp / "job", "--crc", "1", "--steps", "2")
     job = job[:len(job) // 2]
-    samples = table(tmp / "samples.csv", seen, seen[0])
     wanted = table(tmp / "wanted.csv", job, ["device", "src", "dst", "src_port", "dst_qp"])
     ports = {(r["src"], r["dst"], r["dst_qp"]): r["src_port"]
-             for r in csv.DictReader(io.StringIO(xray(0, "prescribe", samples, "--flows", wanted, "--format", "csv")))}
+             for r in csv.DictReader(io.StringIO(xray(0, "prescribe", table(tmp / "samples.csv", seen, seen[0]), "--flows", wanted, "--format", "csv")))}
     (tmp / "ports").write_text("\n".join(ports[f["src"], f["dst"], f["dst_qp"]] for f in job))
     _, after = played(tmp / "even", "--crc", "1", "--steps", "2", "--ports", tmp / "ports")
     print("max/mean-1 of the leaves' uplinks", [round(b, 3) for b in before], "with prescribed ports", after)
     assert min(before) > 0.2 and max(after) == 0
 
-    db = recorded(tmp / "seen", seen)
     own = table(tmp / "own.csv", [f for f in job if f["device"] == "leaf1"], ["device", "src", "dst", "src_port", "dst_qp"])
-    told = json.loads(xray(0, "predict", "--db", db, "--since", "1970-01-01T00:00:00Z", "--flows", own, "--format", "json"))["flows"]
+    told = json.loads(xray(0, "predict", "--db", recorded(tmp / "seen", seen), "--since", "1970-01-01T00:00:00Z", "--flows", own, "--format", "json"))["flows"]
     assert [r["path"] for r in told] == [["leaf1:" + f["member"]] for f in job if f["device"] == "leaf1"]
 
     keyed, _ = played(tmp / "keyed", "--fresh", "1", "--steps", "30")
