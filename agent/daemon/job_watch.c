@@ -23,7 +23,7 @@
 #define JOB_APPLY_NS (30 * NS_PER_S)
 #define JOB_READ_NS (10 * NS_PER_S)
 
-struct job_reading { /* one reading of one file, while a thread of the pool has it */
+struct job_reading { /* one reading of one file, while its thread has it */
 	struct job_watch *watch;
 	struct job_source *source; /* NULL: nobody waits for it any more */
 	struct arena *a;

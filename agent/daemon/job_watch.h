@@ -1,6 +1,6 @@
 /*
  * job_watch - the files in which a scheduler says what runs where (job_files): read anew when they
- * change, on a thread of the pool; the jobs of the running configuration follow. A file that cannot
+ * change, on a thread of its own; the jobs of the running configuration follow. A file that cannot
  * be read or is half written keeps the jobs it told before, until it is older than its max_age:
  * then they are no longer named, since nobody knows what runs. Loop thread.
  */

@@ -13,7 +13,7 @@
  * Where it is survives a restart (health judge/judge/until_s): windows judged before are analysed
  * again and not stored again.
  *
- * Reading happens in a thread of the loop's pool; all other functions on the loop thread.
+ * Reading happens in a thread of its own (loop_work()); all other functions on the loop thread.
  */
 #ifndef RW_AGENT_JUDGE_H
 #define RW_AGENT_JUDGE_H

@@ -6,7 +6,7 @@
  * lost that the disk would have taken: what was committed stays. A process that the kernel keeps in
  * an uninterruptible wait ends when that wait does.
  *
- * Threads of the loop's pool look up names, read files and shake hands with devices, and nothing
+ * Threads of loop_work() look up names, read files and shake hands with devices, and nothing
  * can be told to them. When all is stored and closed they have STOP_GUARD_POOL_NS; then the process
  * ends without them, as an ordered stop.
  */
@@ -17,7 +17,7 @@
 
 #define STOP_GUARD_START_NS (6 * NS_PER_S) /* until the loop must have begun to stop */
 #define STOP_GUARD_STOP_NS (20 * NS_PER_S) /* from then on, for the stop itself */
-#define STOP_GUARD_POOL_NS (3 * NS_PER_S) /* for threads of the pool */
+#define STOP_GUARD_POOL_NS (3 * NS_PER_S) /* for threads of loop_work() */
 
 /* stop_guard_start - after the loop has its handlers of SIGTERM and SIGINT, which it calls first.
  * 0 or negative errno: then there is no guard. Once in a process. */

@@ -526,7 +526,7 @@ struct gnmi_probe {
 	struct tls_probe tls;
 	struct gnmi_target *target; /* NULL: freed meanwhile, nobody wants the result */
 	gnmi_probe_fn *done;
-	struct login_secrets copies; /* the pool thread reads these, not the target's */
+	struct login_secrets copies; /* the thread reads these, not the target's */
 	char *host, *server_name, *status_text;
 	int status_code;
 };

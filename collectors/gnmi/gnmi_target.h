@@ -76,7 +76,7 @@ int64_t gnmi_time_take(
 
 /*
  * tls_probe - one TLS handshake of our own, which shows more exactly than gRPC what is wrong with a
- * server. The only file that includes OpenSSL. Blocking: tls_probe() runs on a pool thread
+ * server. The only file that includes OpenSSL. Blocking: tls_probe() runs on a thread of its own
  * (loop_work).
  */
 
@@ -216,8 +216,8 @@ void gnmi_target_neighbors(struct gnmi_target *target);
  * Both are lent. */
 typedef void gnmi_probe_fn(struct gnmi_target *target, const struct tls_probe *probe,
 	const struct grpc_io_status *status);
-/* gnmi_probe_start - a TLS handshake with the device, on a pool thread; one at a time. @status is
- * copied. False when the pool takes no work: @done is then not called. */
+/* gnmi_probe_start - a TLS handshake with the device, on a thread of its own; one at a time.
+ * @status is copied. False when the pool takes no work: @done is then not called. */
 bool gnmi_probe_start(
 	struct gnmi_target *target, const struct grpc_io_status *status, gnmi_probe_fn *done);
 void gnmi_probe_forget(struct gnmi_target *target); /* its result is not wanted any more */

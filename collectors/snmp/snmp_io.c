@@ -184,8 +184,8 @@ static void snmp_key_leave(struct snmp_key_waiter *waiter)
 /*
  * snmp_socket - a connected UDP socket to one agent: a connected one hears "port unreachable".
  * Bound to a source address and made in a network namespace where asked; names are resolved on a
- * pool thread. The socket outlives its connections: another namespace cannot be entered again once
- * rights were given up. Loop thread only.
+ * thread of their own. The socket outlives its connections: another namespace cannot be entered
+ * again once rights were given up. Loop thread only.
  */
 
 /* @ready reports how a connect that returned -EINPROGRESS ended: 0, or negative errno with a

@@ -2,7 +2,7 @@
  * snmp_io - the wire: one agent, one UDP socket, one request in flight. snmp_io.c is the only file
  * that includes net-snmp; it uses the library for BER and USM, and brings its own transport
  * (snmp_socket). SNMPv3 never blocks: the engine is discovered by our own message (snmp_engine),
- * and a password becomes a key once per process, on a pool thread. Loop thread only.
+ * and a password becomes a key once per process, on a thread of its own. Loop thread only.
  *
  *      (new) --start--> [resolving] --> [v3: key, engine] --> ready --send--> busy --answer--+
  *                            v                 v                ^              v            |
