@@ -414,17 +414,29 @@ static double ratio_after_failure(const struct width *w)
 	return (double)w->hosts_bps / (double)(w->up_bps - w->largest_bps);
 }
 
+static bool has_outsiders(const struct fabric_device *device)
+{
+	for (size_t i = 0; i < device->n_ports; i++)
+		if (device->ports[i]->outsider)
+			return true;
+	return false;
+}
+
 static void check_paths(struct lint_list *list, const struct lint_settings_in *in)
 {
 	const struct lint_graph *graph = in->graph;
 	double worst = NAN;
 	const struct lint_switch *worst_at = NULL;
-	size_t over = 0, unknown = 0;
+	size_t over = 0, unknown = 0, outside = 0;
 	bool tiers = false;
 	for (size_t i = 0; i < graph->n_switches; i++)
 		tiers |= graph->switches[i].tier > 0;
 	for (size_t i = 0; tiers && i < graph->n_leaves; i++) {
 		const struct lint_switch *s = &graph->switches[graph->leaves[i]];
+		if (has_outsiders(s->device)) {
+			outside++;
+			continue;
+		}
 		const struct width w = width_of(in, s);
 		const double after = ratio_after_failure(&w);
 		check_width(list, s, &w);
@@ -437,6 +449,12 @@ static void check_paths(struct lint_list *list, const struct lint_settings_in *i
 		worst = after;
 		worst_at = s;
 	}
+	if (outside > 0)
+		lint_unjudged(list,
+			"the paths that failures leave to %zu lea%s with links to switches that "
+			"are "
+			"not in the configuration",
+			outside, outside == 1 ? "f" : "ves");
 	if (over > 0)
 		lint_found(list,
 			&(struct lint_finding){LINT_INFO, "uplinks_left", worst_at->device->name,
