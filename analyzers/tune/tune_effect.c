@@ -124,22 +124,6 @@ static const struct spreads *spreads_of(const char *metric)
 	return NULL;
 }
 
-static bool has_mixed_speeds(const struct tune_device *device)
-{
-	double first = NAN;
-	for (size_t i = 0; i < device->n_prios; i++) {
-		const struct fabric_port *port = device->prios[i].port;
-		const double speed = tune_speed(device, port);
-		if (!port->host || isnan(speed))
-			continue;
-		if (isnan(first))
-			first = speed;
-		if (speed != first)
-			return true;
-	}
-	return false;
-}
-
 /* @device may be NULL. */
 static enum sheet_kind sheet_kind_of(
 	const struct tune_device *device, const struct tune_sheet *sheet)
@@ -156,7 +140,7 @@ static enum sheet_kind sheet_kind_of(
 		else if (change->knob == KNOB_KMIN && kind == SHEET_KINDS)
 			kind = SHEET_ECN_UP;
 	}
-	if (kind == SHEET_ALPHA && device && has_mixed_speeds(device))
+	if (kind == SHEET_ALPHA && device && tune_has_mixed_speeds(device))
 		kind = SHEET_ALPHA_MIXED;
 	return kind;
 }

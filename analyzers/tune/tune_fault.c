@@ -390,11 +390,12 @@ static void look_at_groups(struct faults *faults, const struct tune_site *site)
 static const struct {
 	const char *metric, *word;
 	size_t offset;
+	unsigned knob; /* of a sheet, 1 << enum tune_knob; 0: no sheet moves it */
 } alike[] = {
-	{"cfg.pfc_enabled", "PFC", offsetof(struct tune_prio, pfc_enabled)},
-	{"cfg.ecn_enabled", "ECN", offsetof(struct tune_prio, ecn_enabled)},
-	{"cfg.ecn_kmin_bytes", "Kmin", offsetof(struct tune_prio, kmin)},
-	{"cfg.pg_alpha_exp", "alpha", offsetof(struct tune_prio, alpha)},
+	{"cfg.pfc_enabled", "PFC", offsetof(struct tune_prio, pfc_enabled), 0},
+	{"cfg.ecn_enabled", "ECN", offsetof(struct tune_prio, ecn_enabled), 0},
+	{"cfg.ecn_kmin_bytes", "Kmin", offsetof(struct tune_prio, kmin), 1u << KNOB_KMIN},
+	{"cfg.pg_alpha_exp", "alpha", offsetof(struct tune_prio, alpha), 1u << KNOB_ALPHA},
 };
 static double tune_fault_setting(const struct tune_prio *prio, size_t i)
 {
@@ -478,15 +479,19 @@ static bool tune_fault_majority(
 	return all >= 3 && 2 * most > all;
 }
 
-/* A sheet that was applied changes its canary first and the rest of the tier after it. */
-static bool tune_fault_ours(const struct tune_in *in, const char *device)
+/* A sheet that was applied changes its canary first, the rest of the tier after it, and may leave
+ * out those that only pass pause on. */
+static bool tune_fault_ours(
+	const struct tune_in *in, const struct fabric_device *device, size_t what)
 {
 	for (size_t i = 0; i < in->n_past; i++) {
 		const struct tune_past *past = &in->past[i];
-		if (str_eq(past->device, device))
+		const struct fabric_device *canary = fabric_device(in->fabric, past->device);
+		if (canary == device ||
+			(canary && canary->role == device->role && past->knobs & alike[what].knob))
 			return true;
 		for (size_t k = 0; k < past->n_rest; k++)
-			if (str_eq(past->rest[k], device))
+			if (str_eq(past->rest[k], device->name))
 				return true;
 	}
 	return false;
@@ -588,7 +593,7 @@ static void look_at_settings(struct faults *faults, const struct tune_case *tune
 	const char *const device = site->device->device->name;
 	for (size_t what = 0; what < rw_countof(alike); what++) {
 		const struct odd_setting odd = find_odd(tune_case, census, site, what);
-		if (!odd.prio || tune_fault_ours(faults->in, device) ||
+		if (!odd.prio || tune_fault_ours(faults->in, site->device->device, what) ||
 			fault_known(faults, CAUSE_CONFIG_MIXED, device, odd.prio->port->name, NULL))
 			continue;
 		if (odd.ahead && others_are_judged(tune_case, site, odd.usual))

@@ -396,6 +396,22 @@ double tune_speed(const struct tune_device *device, const struct fabric_port *po
 	return NAN;
 }
 
+bool tune_has_mixed_speeds(const struct tune_device *device)
+{
+	double first = NAN;
+	for (size_t i = 0; i < device->n_prios; i++) {
+		const struct fabric_port *port = device->prios[i].port;
+		const double speed = tune_speed(device, port);
+		if (!port->host || isnan(speed))
+			continue;
+		if (isnan(first))
+			first = speed;
+		if (speed != first)
+			return true;
+	}
+	return false;
+}
+
 unsigned tune_recent(const struct tune_prio *prio, uint8_t bits)
 {
 	return (unsigned)__builtin_popcount(

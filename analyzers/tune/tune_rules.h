@@ -180,6 +180,8 @@ bool tune_same_link(const struct tune_device *left, const struct fabric_port *le
 	const struct tune_device *right, const struct fabric_port *right_port);
 /* Declared speed, else that read back; NAN. */
 double tune_speed(const struct tune_device *device, const struct fabric_port *port);
+/* Do hosts of several speeds share the switch? */
+bool tune_has_mixed_speeds(const struct tune_device *device);
 /* How many of the newest five busy windows have the bit. */
 unsigned tune_recent(const struct tune_prio *prio, uint8_t bits);
 

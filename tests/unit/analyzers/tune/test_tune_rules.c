@@ -275,6 +275,16 @@ static void mixed_settings_are_aligned_first(void **state)
 		.id = "abcdefgh", .device = "leaf1", .priority = 3, .applied_ns = NOW - HOUR};
 	w->in.n_past = 1;
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
+	/* nor those of its tier that a sheet of ours left out, in what it changed */
+	struct tune_past other = {
+		.id = "abcdefgh", .device = "leaf2", .priority = 3, .applied_ns = NOW - HOUR};
+	w->in.past = &other;
+	other.knobs = 1u << KNOB_ALPHA;
+	assert_string_equal(tune_first(w, &l)->diagnosis, "config_mixed");
+	other.knobs = 1u << KNOB_KMIN;
+	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
+	other.device = "spine1"; /* another tier */
+	assert_string_equal(tune_first(w, &l)->diagnosis, "config_mixed");
 }
 
 static void damaged_frames_are_no_matter_of_buffers(void **state)
