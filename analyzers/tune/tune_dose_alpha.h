@@ -22,14 +22,16 @@ struct tune_ramp {
 };
 
 /*
- * tune_ramp_after - the ramp of a queue like @prio once PFC fires at @q_pfc only, never lower than
- * now: Kmax four times Kmin (at most the pool, which no queue exceeds). Where the site does not
- * mark many yet, Kmin goes to half of @q_pfc and Kmax to twice of it: had the ramp stayed, a
- * queue that may grow past Kmin for the first time would mark senders that were never marked, and
- * each of them pays a timer of its NIC for it: with 300 us up to half of an exchange.
+ * tune_ramp_after - the ramp of a queue like @prio once alpha is @alpha and PFC fires at @q_pfc
+ * only, never lower than now: Kmax four times Kmin.
+ * Where the site does not mark many yet, Kmin goes to three quarters of @q_pfc (a single
+ * queue that is marked before it is paused now still is), and Kmax to twice of @q_pfc: had the
+ * ramp stayed, a queue that may grow past Kmin for the first time would mark senders that were
+ * never marked, and each of them pays a timer of its NIC for it: with 300 us up to half of an
+ * exchange. Lower it is a change of its own.
  */
 struct tune_ramp tune_ramp_after(
-	const struct tune_site *site, const struct tune_prio *prio, double q_pfc);
+	const struct tune_site *site, const struct tune_prio *prio, double q_pfc, double alpha);
 
 void plan_ecn_up(struct tune_plan *plan); /* row 5 */
 

@@ -44,9 +44,9 @@ bool tune_worth_ask(const struct tune_worth *worth, const struct whatif_settings
 /* More buffer: no worse than now; where the queue then marks, by more than the error of the model.
  * Never longer steps for less pause. */
 bool tune_is_worth(const struct tune_worth *worth, const struct tune_forecast *forecast);
-/* Earlier marks: somebody gets faster, by more than the error of the model. Less pause alone does
- * not count: marks always slow somebody down. */
-bool tune_marks_are_worth(const struct tune_forecast *forecast);
+/* Earlier marks: somebody gets faster, by clearly more than the error of the model (towards
+ * storage: by more than it). Less pause alone does not count: marks always slow somebody down. */
+bool tune_marks_are_worth(const struct tune_worth *worth, const struct tune_forecast *forecast);
 /* Puts J before and after among the checks of the plan. */
 void tune_worth_check(struct tune_plan *plan, const struct tune_worth *worth,
 	const struct tune_forecast *forecast);

@@ -108,7 +108,7 @@ class Fabric:
 
 
 def brief(sheet):
-    return {k: sheet.get(k) for k in ("id", "device", "port_group", "ports", "rest", "diagnosis", "advice", "changes", "expected", "confidence_ratio", "summary")}
+    return {k: sheet.get(k) for k in ("id", "device", "port_group", "ports", "rest", "diagnosis", "advice", "changes", "expected", "checks", "confidence_ratio", "summary")}
 
 
 def rounds_of(fabric, kind, most):
