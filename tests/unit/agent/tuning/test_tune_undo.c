@@ -27,6 +27,7 @@ static const char yaml[] = "fabric: pod-a\n"
 			   "  - { name: leaf2, role: leaf }\n"
 			   "links:\n"
 			   "  - { a: \"leaf1:swp1\", b: \"host:h1\", speed: 400G }\n"
+			   "  - { a: \"leaf1:swp2\", b: \"host:h3\", speed: 400G }\n"
 			   "  - { a: \"leaf2:swp1\", b: \"host:h2\", speed: 400G }\n";
 
 #define HOURS(n) SECONDS(3600.0 * (n))
@@ -269,6 +270,8 @@ static void lint_refuses_what_breaks(void **state)
 	assert_int_equal(tune_lint_begin(&rig->client, rig->a, &lint, &e), 0);
 	assert_int_equal(lint.before.n, 0);
 	propose_again(rig, 4e5);
+	assert_null(tune_lint_against(&lint, &rig->list.v[0], rig->a));
+	propose_again(rig, 6e6); /* one queue is marked first, two are not: the dose counts them */
 	assert_null(tune_lint_against(&lint, &rig->list.v[0], rig->a));
 	propose_again(rig, 30e6);
 	assert_non_null(strstr(tune_lint_against(&lint, &rig->list.v[0], rig->a),
