@@ -53,10 +53,15 @@ struct rolled_walk {
 	int64_t hour, n_hours;
 	sqlite3_stmt *rows;
 	struct arena *arena;
+	/* An hour has whole steps, and is made of rows or of single values: what belongs to a step
+	 * of a series comes in one piece. Else .index finds what came before. */
+	bool apart;
+	uint64_t last_key; /* of the last one in .v */
 	struct map *index; /* series and step -> position in .v */
 	struct rolled *v;
 	size_t n, cap;
 };
+#define NO_KEY UINT64_MAX
 
 /* ---- adding up ------------------------------------------------------------------ */
 
@@ -85,13 +90,18 @@ static void rolled_add(
 	struct rolled_walk *walk, const struct rollup *rollup, const struct rollup_sketch *sketch)
 {
 	const uint64_t key = rolled_key(walk, rollup);
-	uint64_t at;
+	uint64_t at = walk->n - 1;
+	bool found = key == walk->last_key;
 
-	if (!map_get(walk->index, key, &at)) {
+	if (!found && !walk->apart)
+		found = map_get(walk->index, key, &at);
+	if (!found) {
 		at = walk->n;
 		rw_grow(walk->v, walk->n, walk->cap);
 		walk->v[walk->n++] = (struct rolled){.rollup = *rollup};
-		map_put(walk->index, key, at);
+		walk->last_key = key;
+		if (!walk->apart)
+			map_put(walk->index, key, at);
 	} else {
 		const enum rollup_tier tier = walk->v[at].rollup.tier;
 		rollup_merge(&walk->v[at].rollup, rollup);
@@ -103,41 +113,58 @@ static void rolled_add(
 		rollup_sketch_merge(&walk->v[at].sketch, sketch);
 }
 
+struct rolled_place { /* what is sorted, a tenth of the bytes */
+	int64_t to_ns;
+	uint64_t series;
+	size_t at; /* in .v */
+};
+
 static int rolled_order(const void *left, const void *right)
 {
-	const struct rollup *a = &((const struct rolled *)left)->rollup;
-	const struct rollup *b = &((const struct rolled *)right)->rollup;
+	const struct rolled_place *a = left, *b = right;
 
 	if (a->to_ns != b->to_ns)
 		return a->to_ns < b->to_ns ? -1 : 1;
-	if (a->entity != b->entity)
-		return a->entity < b->entity ? -1 : 1;
-	return (a->metric > b->metric) - (a->metric < b->metric);
+	return (a->series > b->series) - (a->series < b->series);
+}
+
+static int rolled_tell(struct rolled_walk *walk, struct rolled *one, rollup_fn *fn, void *arg)
+{
+	const int64_t length_ns = one->rollup.to_ns - one->rollup.from_ns;
+
+	if (one->rollup.seen_ns > length_ns)
+		one->rollup.seen_ns = length_ns;
+	one->rollup.p50 = one->rollup.p95 = one->rollup.p99 = NAN;
+	if (!walk->filter->no_quantiles)
+		rollup_quantiles(&one->rollup, &one->sketch);
+	return fn(arg, &one->rollup);
 }
 
 /* Hands out what ends at or before @until_ns. */
 static int rolled_flush(struct rolled_walk *walk, int64_t until_ns, rollup_fn *fn, void *arg)
 {
-	size_t done = 0;
+	rw_cleanup(freep) struct rolled_place *order = rw_calloc(walk->n + 1, sizeof(*order));
+	size_t done = 0, kept = 0;
 	int r = 0;
 
-	if (walk->n > 1)
-		qsort(walk->v, walk->n, sizeof(*walk->v), rolled_order);
-	for (; done < walk->n && walk->v[done].rollup.to_ns <= until_ns; done++) {
-		struct rolled *one = &walk->v[done];
-		const int64_t length_ns = one->rollup.to_ns - one->rollup.from_ns;
-		if (one->rollup.seen_ns > length_ns)
-			one->rollup.seen_ns = length_ns;
-		one->rollup.p50 = one->rollup.p95 = one->rollup.p99 = NAN;
-		if (!walk->filter->no_quantiles)
-			rollup_quantiles(&one->rollup, &one->sketch);
-		if (r == 0)
-			r = fn(arg, &one->rollup);
-		rollup_sketch_done(&one->sketch);
+	for (size_t i = 0; i < walk->n; i++) {
+		const struct rollup *rollup = &walk->v[i].rollup;
+		if (rollup->to_ns <= until_ns)
+			order[done++] = (struct rolled_place){
+				rollup->to_ns, (uint64_t)rollup->entity << 16 | rollup->metric, i};
 	}
-	if (done > 0)
-		memmove(walk->v, walk->v + done, (walk->n - done) * sizeof(*walk->v));
-	walk->n -= done;
+	if (done > 1)
+		qsort(order, done, sizeof(*order), rolled_order);
+	for (size_t i = 0; i < done && r == 0; i++)
+		r = rolled_tell(walk, &walk->v[order[i].at], fn, arg);
+	for (size_t i = 0; i < walk->n; i++) {
+		if (walk->v[i].rollup.to_ns <= until_ns)
+			rollup_sketch_done(&walk->v[i].sketch);
+		else
+			walk->v[kept++] = walk->v[i];
+	}
+	walk->n = kept;
+	walk->last_key = NO_KEY;
 	map_clear(walk->index);
 	for (size_t i = 0; i < walk->n; i++)
 		map_put(walk->index, rolled_key(walk, &walk->v[i].rollup), i);
@@ -248,6 +275,7 @@ static int rolled_raw_step(
 static int rolled_raw(struct rolled_walk *walk, int64_t chunk_ns, struct err *e)
 {
 	const int64_t end_ns = chunk_ns + walk->tier->chunk_ns;
+	const int64_t bucket_ns = walk->apart ? walk->step_ns : walk->tier->bucket_ns;
 	int r = 0;
 
 	for (int64_t at = chunk_ns, to; r == 0 && at < end_ns; at = to + ROLLUP_HOUR_NS) {
@@ -258,7 +286,7 @@ static int rolled_raw(struct rolled_walk *walk, int64_t chunk_ns, struct err *e)
 		part.to_ns = to < walk->to_ns ? to : walk->to_ns;
 		if (part.to_ns <= part.from_ns)
 			continue;
-		r = series_usage(walk->db, &part, walk->tier->bucket_ns, rolled_raw_step, walk, e);
+		r = series_usage(walk->db, &part, bucket_ns, rolled_raw_step, walk, e);
 	}
 	return r;
 }
@@ -503,6 +531,8 @@ int series_db_each_rollup(struct history *history, const struct history_filter *
 	if (r < 0 || walk.n_ids == 0)
 		return r;
 	walk.ids = ids;
+	walk.apart = step_ns > 0 && ROLLUP_HOUR_NS % step_ns == 0;
+	walk.last_key = NO_KEY;
 	walk.index = map_new();
 	walk.arena = arena_new();
 	rolled_choose(&walk);
