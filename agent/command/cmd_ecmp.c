@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "agent/answers/served/served_ecmp.h"
 #include "config/config.h"
-#include "agent/answers/pause/pause_views.h"
+#include "agent/answers/pause/rows.h"
 #include "base/arena.h"
 #include "agent/answers/steps/steps_document.h"
 

@@ -6,7 +6,7 @@
 #include "agent/answers/doctor/doctor.h"
 #include "agent/answers/incident/blame.h"
 #include "agent/answers/incident/incident_view.h"
-#include "agent/answers/pause/pause_views.h"
+#include "agent/answers/pause/rows.h"
 #include "agent/answers/steps/steps_document.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/document/json_value.h"

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "config/config.h"
 
@@ -324,33 +325,23 @@ static void say_assumptions(struct lint_work *work)
 	say(work, "a ring is necessary for a deadlock, not sufficient: traffic has to fill it");
 }
 
-static bool says_the_same(const struct lint_finding *left, const struct lint_finding *right)
-{
-	return left->severity == right->severity && left->priority == right->priority &&
-		str_eq(left->check, right->check) && str_eq(left->text, right->text);
-}
+struct lint_rows {
+	struct smap *said; /* row by what it says */
+	size_t *more; /* of a row: findings that say the same of other switches */
+};
 
-/* How many findings before @i, or from it on, say the same of other switches. */
-static size_t others_saying(const struct lint_list *list, size_t i, bool before)
-{
-	size_t n = 0;
-	const size_t first = before ? 0 : i + 1, end = before ? i : list->n;
-	for (size_t k = first; k < end; k++)
-		n += says_the_same(&list->findings[k], &list->findings[i]);
-	return n;
-}
-
-static void take_row(struct lint_work *work, size_t i)
+static void take_row(struct lint_work *work, struct lint_rows *rows, const struct lint_finding *x)
 {
 	struct lint_answer *answer = work->answer;
-	const struct lint_finding *x = &work->list.findings[i];
-	if (others_saying(&work->list, i, true) > 0)
+	rw_cleanup(str_done) struct str key = {0};
+	uint64_t row;
+	str_addf(&key, "%d %d %s %s", (int)x->severity, x->priority, x->check, x->text);
+	if (smap_get(rows->said, key.s, key.n, &row)) {
+		rows->more[row]++;
 		return;
-	const size_t more = others_saying(&work->list, i, false);
-	struct lint_finding *row = &answer->findings[answer->n_findings++];
-	*row = *x;
-	if (more > 0)
-		row->text = arena_printf(work->arena, "%s; the same at %zu more", x->text, more);
+	}
+	smap_put(rows->said, key.s, key.n, answer->n_findings);
+	answer->findings[answer->n_findings++] = *x;
 }
 
 /* The worst first, each severity in the order in which it was found; what holds of many once. */
@@ -358,11 +349,17 @@ static void take_rows(struct lint_work *work)
 {
 	struct lint_answer *answer = work->answer;
 	const struct lint_list *list = &work->list;
+	struct lint_rows rows = {smap_new(), arena_array(work->arena, size_t, list->n + 1)};
 	answer->findings = arena_array(work->arena, struct lint_finding, list->n + 1);
 	for (int severity = 0; severity < LINT_SEVERITIES; severity++)
 		for (size_t i = 0; i < list->n; i++)
 			if ((int)list->findings[i].severity == severity)
-				take_row(work, i);
+				take_row(work, &rows, &list->findings[i]);
+	smap_free(rows.said);
+	for (size_t i = 0; i < answer->n_findings; i++)
+		if (rows.more[i] > 0)
+			answer->findings[i].text = arena_printf(work->arena,
+				"%s; the same at %zu more", answer->findings[i].text, rows.more[i]);
 	answer->unjudged = list->unjudged;
 	answer->n_unjudged = list->n_unjudged;
 }

@@ -1,6 +1,6 @@
 /* pause_views - `pause tree|ports`: how the answers of pause_document.h are shown. */
-#ifndef RW_REPORTS_PAUSE_VIEWS_H
-#define RW_REPORTS_PAUSE_VIEWS_H
+#ifndef RW_REPORTS_ROWS_H
+#define RW_REPORTS_ROWS_H
 
 #include "agent/document/writer.h"
 
