@@ -69,7 +69,6 @@ def main(tmp):
     own = table(tmp / "own.csv", [f for f in job if f["device"] == "leaf1"], ["device", "src", "dst", "src_port", "dst_qp"])
     told = json.loads(xray(0, "predict", "--db", recorded(tmp / "seen", seen), "--since", "1970-01-01T00:00:00Z", "--flows", own, "--format", "json"))["flows"]
     assert [r["path"] for r in told] == [["leaf1:" + f["member"]] for f in job if f["device"] == "leaf1"]
-
     keyed, _ = played(tmp / "keyed", "--fresh", "1", "--steps", "30")
     groups = json.loads(xray(1, "learn", table(tmp / "keyed.csv", keyed, keyed[0]), "--device", "leaf1", "--format", "json"))["groups"]
     assert [g["verdict"] for g in groups] == ["unlearnable"], groups

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyzers/xray/xray_learn.h"
+#include "base/bytes.h"
 #include "base/map.h"
 
 enum way { LOW_BITS, HIGH_BITS, MODULO, MULTIPLY, TABLE, KEYED, JHASH, SPRAY };
@@ -56,17 +57,17 @@ static uint32_t hash_of(const struct switch_hash *h, const uint8_t *bytes, size_
 	return h->reflected ? turned : value;
 }
 
-static uint32_t jenkins_of(const uint8_t *bytes, size_t n, uint32_t seed)
+/* jhash_3words() of Linux: the final mix of lookup3 by B. Jenkins, over addresses and ports. */
+static uint32_t jhash_of(const uint8_t *bytes, uint32_t seed)
 {
-	uint32_t value = seed; /* one at a time, as published by Jenkins */
-	for (size_t i = 0; i < n; i++) {
-		value += bytes[i];
-		value += value << 10;
-		value ^= value >> 6;
-	}
-	value += value << 3;
-	value ^= value >> 11;
-	return value + (value << 15);
+	static const unsigned turns[] = {14, 11, 25, 16, 4, 14, 24};
+	uint32_t v[3];
+	memcpy(v, bytes, sizeof(v));
+	for (unsigned i = 0; i < 3; i++)
+		v[i] += 0xdeadbeef + 12 + seed;
+	for (unsigned i = 0, to = 2, by = 1; i < 7; i++, by = to, to = (to + 1) % 3)
+		v[to] = (v[to] ^ v[by]) - (v[by] << turns[i] | v[by] >> (32 - turns[i]));
+	return v[2];
 }
 
 /* The member: ports 1000 on, in an order of their own. @at: of the sample. */
@@ -75,6 +76,7 @@ static uint32_t member_of(const struct switch_hash *h, const struct xray_flow *f
 	uint8_t bytes[64];
 	const size_t n = flow_bytes(flow, bytes);
 	uint32_t value = hash_of(h, bytes, n), index = 0;
+	const struct siphash_key key = {h->seed, ~(uint64_t)h->seed};
 	const uint64_t moved = h->changes ? at / (size_t)h->changes : 0;
 	if (h->upper_half)
 		value >>= 16;
@@ -89,8 +91,8 @@ static uint32_t member_of(const struct switch_hash *h, const struct xray_flow *f
 					   104729 * moved) %
 			h->members);
 		break;
-	case KEYED: index = (uint32_t)(hash_bytes(bytes, n, h->seed) % h->members); break;
-	case JHASH: index = jenkins_of(bytes, n, h->seed) % h->members; break;
+	case KEYED: index = (uint32_t)(siphash(&key, 2, 4, bytes, n) % h->members); break;
+	case JHASH: index = jhash_of(bytes, h->seed) % h->members; break;
 	case SPRAY: index = drawn(h->members); break;
 	}
 	if (h->way != TABLE)
