@@ -122,6 +122,9 @@ struct window_spec {
 	 * the window, or is a state that is not 0, whole */
 	const uint16_t *opens;
 	size_t n_opens;
+	/* names without a sample are not looked at: where a store has none of the metrics, it need
+	 * not read any name */
+	bool bare;
 };
 #define WINDOW_LANES 0x100u
 

@@ -197,32 +197,61 @@ static void coverage_fill_ages(struct coverage *coverage)
 			coverage->devices[i].age_ns[m] = coverage_age_ns(&coverage->devices[i], m);
 }
 
-/* One window of the counters, one of the states, each as far back as its values count. */
+/* Is there a device that has not delivered it yet? */
+static bool coverage_lacks(const struct coverage *coverage, unsigned metric)
+{
+	for (size_t i = 0; i < coverage->n; i++)
+		if (!coverage->devices[i].delivered[metric])
+			return true;
+	return false;
+}
+
+/* A window of these metrics, as far back as their values count. */
+static int coverage_read_window(
+	struct coverage *coverage, const struct window_spec *spec, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct client *client = coverage->doctor->client;
+	int64_t age_ns = 0;
+	for (size_t i = 0; i < coverage->n; i++)
+		for (size_t k = 0; k < spec->n_metrics; k++)
+			if (coverage->devices[i].age_ns[spec->metrics[k]] > age_ns)
+				age_ns = coverage->devices[i].age_ns[spec->metrics[k]];
+	struct window window;
+	const int r = history_window(
+		client->history, a, spec, client->at_ns - age_ns, client->at_ns, &window, e);
+	if (r == 0)
+		coverage_take(coverage, &window);
+	return r;
+}
+
+/*
+ * The counters, and the states. Mostly a queue of the lossless class tells what all queues of a
+ * device would, which are eight times as many: the others are read for what is lacking then.
+ */
 static int coverage_read(struct coverage *coverage, struct err *e)
 {
-	struct client *client = coverage->doctor->client;
+	const unsigned mask = coverage->doctor->client->config->fabric->lossless_mask;
 	bool wanted[METRIC_COUNT] = {0};
+	int r = 0;
 	need_wants(wanted);
-	for (int states = 0; states < 2; states++) {
-		rw_cleanup(arena_freep) struct arena *a = arena_new();
+	for (int states = 0; states < 2 && r == 0; states++) {
 		uint16_t metrics[METRIC_COUNT];
-		struct window_spec spec = {.metrics = metrics};
-		int64_t age_ns = 0;
+		struct window_spec spec = {.metrics = metrics, .lanes = WINDOW_LANES | mask};
 		for (unsigned m = 0; m < METRIC_COUNT; m++)
 			if (wanted[m] && (metric_info(m)->kind == METRIC_STATE) == (states == 1))
 				metrics[spec.n_metrics++] = (uint16_t)m;
-		for (size_t i = 0; i < coverage->n; i++)
-			for (size_t k = 0; k < spec.n_metrics; k++)
-				if (coverage->devices[i].age_ns[metrics[k]] > age_ns)
-					age_ns = coverage->devices[i].age_ns[metrics[k]];
-		struct window window;
-		const int r = history_window(client->history, a, &spec, client->at_ns - age_ns,
-			client->at_ns, &window, e);
-		if (r < 0)
-			return r;
-		coverage_take(coverage, &window);
+		r = coverage_read_window(coverage, &spec, e);
+		const size_t n = spec.n_metrics;
+		spec = (struct window_spec){.metrics = metrics, .bare = true};
+		for (size_t i = 0; i < n; i++)
+			if (metric_info(metrics[i])->scope == SCOPE_PRIO &&
+				coverage_lacks(coverage, metrics[i]))
+				metrics[spec.n_metrics++] = metrics[i];
+		if (r == 0 && spec.n_metrics > 0)
+			r = coverage_read_window(coverage, &spec, e);
 	}
-	return 0;
+	return r;
 }
 
 /* Thresholds that the configuration declares stand where no protocol reads them back. */

@@ -112,18 +112,14 @@ static void topology_take_state(struct topology_known *known, const struct entit
 	}
 }
 
-/* States as of the end of the stretch asked for; older than a few slow polls they say nothing about
- * now. */
-static int topology_known_read(struct topology_known *known, struct client *client, struct err *e)
+/* States as of the end of the stretch asked for. */
+static int topology_states_read(struct topology_known *known, struct client *client,
+	const struct window_spec *spec, int64_t age_ns, struct err *e)
 {
-	static const uint16_t metrics[] = {
-		M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
-	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const int64_t age_ns = state_age(client);
 	struct window w;
-	int r = history_window(
-		client->history, a, &spec, client->to_ns - age_ns, client->to_ns, &w, e);
+	const int r = history_window(
+		client->history, a, spec, client->to_ns - age_ns, client->to_ns, &w, e);
 	for (size_t i = 0; r == 0 && i < w.n_series; i++) {
 		const struct series *s = &w.series[i];
 		const struct entity *entity = entity_get(w.entities, s->entity);
@@ -131,6 +127,23 @@ static int topology_known_read(struct topology_known *known, struct client *clie
 		if (entity && *entity->port && series_state(s, client->to_ns, age_ns, &value) == 0)
 			topology_take_state(known, entity, s, value);
 	}
+	return r;
+}
+
+/* Older than a few slow polls, states say nothing about now. */
+static int topology_known_read(struct topology_known *known, struct client *client, struct err *e)
+{
+	static const uint16_t of_ports[] = {M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES};
+	static const uint16_t of_queues[] = {M_CFG_PFC_ENABLED};
+	/* few devices tell the latter, and names of queues are most of a fabric */
+	const struct window_spec ports = {
+		.metrics = of_ports, .n_metrics = rw_countof(of_ports), .lanes = WINDOW_LANES};
+	const struct window_spec queues = {
+		.metrics = of_queues, .n_metrics = rw_countof(of_queues), .bare = true};
+	const int64_t age_ns = state_age(client);
+	int r = topology_states_read(known, client, &ports, age_ns, e);
+	if (r == 0)
+		r = topology_states_read(known, client, &queues, age_ns, e);
 	if (r == 0)
 		r = history_sql(client->history,
 			"SELECT device, port, peer_device, peer_port FROM links ORDER BY device, "

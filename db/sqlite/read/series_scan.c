@@ -814,9 +814,8 @@ static int fill_some(struct filler *filler)
 
 static int fill_series(struct filler *filler)
 {
-	int rc = blocks_begin(filler->db->blocks);
-	if (rc != SQLITE_OK || filler->from_ns == INT64_MAX)
-		return rc;
+	if (filler->from_ns == INT64_MAX)
+		return SQLITE_OK;
 	if (filler->spec->n_entities > 0 || filler->spec->lanes)
 		return fill_some(filler);
 	return fill_all(filler);
@@ -879,6 +878,26 @@ static void filler_sort(struct filler *filler, struct series *to)
 	}
 }
 
+/* Does the file have series of any of the metrics, as far as the counts that its writer keeps say?
+ */
+static int filler_has_any(const struct filler *filler, bool *ret)
+{
+	const struct blocks *blocks = filler->db->blocks;
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = SQLITE_OK;
+
+	*ret = !filler->spec->bare || !blocks->has_counts;
+	if (!*ret)
+		rc = sqlite3_prepare_v2(filler->db->db,
+			"SELECT 1 FROM series_count WHERE metric=?1 LIMIT 1", -1, &st, NULL);
+	for (size_t i = 0; rc == SQLITE_OK && !*ret && i < filler->spec->n_metrics; i++) {
+		sqlite3_bind_int64(st, 1, blocks->number[filler->spec->metrics[i]]);
+		*ret = sqlite3_step(st) == SQLITE_ROW;
+		rc = sqlite3_reset(st);
+	}
+	return rc;
+}
+
 int series_db_window(struct history *history, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
 {
@@ -890,11 +909,16 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	filler.scratch = scratch;
 	int r = 0, rc = series_begin_bare(db);
 
+	if (rc == SQLITE_OK)
+		rc = blocks_begin(db->blocks);
+	bool any = true;
+	if (rc == SQLITE_OK)
+		rc = filler_has_any(&filler, &any);
 	if (rc == SQLITE_OK && spec->n_entities > 0)
 		rc = series_names_some(db, from_ns, spec->entities, spec->n_entities);
-	else if (rc == SQLITE_OK)
+	else if (rc == SQLITE_OK && any)
 		rc = series_names_lanes(db, from_ns, spec->lanes);
-	if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK && any)
 		rc = fill_series(&filler);
 	if (rc == SQLITE_OK && spec->flows)
 		rc = fill_flows(&filler, &window);

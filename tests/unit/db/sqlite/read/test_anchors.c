@@ -182,6 +182,11 @@ static void lanes_are_left_out(void **state)
 	assert_int_equal(db_history_open(w.world.path, &history, NULL), 0);
 	one.lanes = WINDOW_LANES | 1 << 3;
 	const int64_t from_ns = SECONDS(12), to_ns = SECONDS(20);
+	static const uint16_t absent[] = {M_QUEUE_DROPS};
+	const struct window_spec bare = {.metrics = absent, .n_metrics = 1, .bare = true};
+	assert_int_equal(history_window(history, a, &bare, from_ns, to_ns, &window, NULL), 0);
+	assert_int_equal(window.n_series, 0);
+	assert_int_equal(entities_count(history_names(history)), 0);
 	assert_int_equal(history_window(history, a, &one, from_ns, to_ns, &window, NULL), 0);
 	assert_int_equal(window.n_series, 3 * 4);
 	assert_int_equal(entities_count(history_names(history)), 9);
