@@ -28,7 +28,7 @@
 #define DEFAULT_PORT 9421
 #define DEFAULT_CONNECTIONS 2000
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
-#define CHILD_NICE 5 /* who asks for many documents takes no time from polls */
+#define CHILD_NICE 5 /* who asks for many documents takes less from polls */
 #define CHILD_MEMORY ((rlim_t)4 << 30) /* a document that grows without end takes nobody along */
 
 static const struct command_option web_options[] = {
