@@ -20,6 +20,7 @@ enum {
 	DIRECTION_WAYS = 4,
 	SENDERS = 256,
 	NAKS = 1024,
+	NAK_REACH = 4096, /* so far behind what it asks for a NAK counts */
 	PLACE_BITS = 5,
 	PLACE_MASK = (1 << PLACE_BITS) - 1,
 	PLACES = 1 << PLACE_BITS,
@@ -30,6 +31,7 @@ enum {
 	COPY_WITHIN = 100000000 >> TICK_SHIFT,
 	ALWAYS_WITHIN = 1000000 >> TICK_SHIFT, /* of copies that only their number shows */
 	SIGHTINGS_MAX = 7,
+	USUAL_NEAR = 256 >> TICK_SHIFT,
 	RUN_HOLE_MAX = 4096,
 	DIRECTION_ALIKE_MAX = 1024,
 	PSN_MODULO = 1 << 24,
@@ -105,6 +107,9 @@ struct copies {
 	uint32_t window_spell_when;
 	uint32_t window_elsewhere; /* first ones that came through another place, too */
 	bool window_known, elsewhere_known;
+	/* how long after a packet its first copy from the same place usually comes; in ticks */
+	uint32_t usual;
+	uint32_t spread; /* how far from that, in eighths of a tick */
 	/* first ones by time that are not in .window_first yet: their copies may be still to come
 	 */
 	uint32_t bins[BINS];
@@ -428,6 +433,13 @@ static bool ids_vary(struct copies *copies, const struct roce_packet *packet)
 	return sender->vary;
 }
 
+/* nak_slot - by the hosts and the PSN: of other queue pairs between them others are kept. */
+static struct nak_seen *nak_slot(struct copies *copies, uint32_t pair, uint32_t psn)
+{
+	const uint32_t slot = pair / 2 + psn / NAK_REACH * 0x9E3779B1u;
+	return &copies->naks[slot % NAKS];
+}
+
 /* A copy of a NAK asks for nothing: what came since the NAK itself is sent again already. */
 static void nak_note(struct copies *copies, const struct copies_look *look)
 {
@@ -435,25 +447,39 @@ static void nak_note(struct copies *copies, const struct copies_look *look)
 	if (!roce_is_nak(packet) && !roce_is_rnr_nak(packet))
 		return;
 	const uint32_t key = pair_hash(copies, packet->src, packet->dst);
-	copies->naks[key / 2 % NAKS] =
+	*nak_slot(copies, key, packet->psn) =
 		(struct nak_seen){.key = key, .psn = packet->psn, .when = look->now};
 }
 
-/* nak_between - did the receiver refuse this packet, or one before it, since @then? */
-static bool nak_between(const struct copies *copies, const struct copies_look *look, uint32_t then)
+/* nak_newest - that asks for the packet or one before it; NULL: none does. */
+static const struct nak_seen *nak_newest(struct copies *copies, const struct copies_look *look)
 {
 	const uint32_t key = pair_hash(copies, look->packet->dst, look->packet->src);
-	const struct nak_seen *nak = &copies->naks[key / 2 % NAKS];
-	const uint32_t ahead = (look->packet->psn - nak->psn) & (PSN_MODULO - 1);
-	return nak->key == key && ahead < 4096 && (int32_t)(nak->when - then) >= 0;
+	const struct nak_seen *newest = NULL;
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t psn = (look->packet->psn - i * NAK_REACH) & (PSN_MODULO - 1);
+		const struct nak_seen *nak = nak_slot(copies, key, psn);
+		const uint32_t ahead = (look->packet->psn - nak->psn) & (PSN_MODULO - 1);
+		if (nak->key != key || ahead >= NAK_REACH)
+			continue;
+		if (!newest || (int32_t)(nak->when - newest->when) > 0)
+			newest = nak;
+	}
+	return newest;
+}
+
+/* nak_between - did the receiver refuse this packet, or one before it, since @then? */
+static bool nak_between(struct copies *copies, const struct copies_look *look, uint32_t then)
+{
+	const struct nak_seen *nak = nak_newest(copies, look);
+	return nak && (int32_t)(nak->when - then) >= 0;
 }
 
 /* nak_followed - did the sender go back since the newest NAK, and is this the next one? It begins
- * with the packet that it was asked for. */
+ * with the packet that it was asked for. After nak_between(). */
 static bool nak_followed(struct copies *copies, const struct copies_look *look)
 {
-	const uint32_t key = pair_hash(copies, look->packet->dst, look->packet->src);
-	const struct nak_seen *nak = &copies->naks[key / 2 % NAKS];
+	const struct nak_seen *nak = nak_newest(copies, look);
 	if (nak->psn == look->packet->psn)
 		return true;
 	const struct sighting *before = sighting_before(copies, look);
@@ -616,7 +642,7 @@ static bool continues_run(const struct copied_direction *direction, const struct
 		(int32_t)(seen->when - direction->run_when) <= 0;
 }
 
-static void run_note(const struct copies *copies, struct copied_direction *direction,
+static void run_note(struct copies *copies, struct copied_direction *direction,
 	const struct copies_look *look, const struct sighting *seen)
 {
 	if (!continues_run(direction, look, seen)) {
@@ -625,6 +651,33 @@ static void run_note(const struct copies *copies, struct copied_direction *direc
 	}
 	direction->run = true;
 	direction->run_psn = (look->packet->psn + 1) & (PSN_MODULO - 1);
+}
+
+/* comes_as_usual - as long after the packet as one of its @times copies comes. */
+static bool comes_as_usual(const struct copies *copies, uint32_t apart, uint32_t times)
+{
+	uint32_t near = copies->spread / 2;
+	if (near > copies->usual / 4)
+		near = copies->usual / 4;
+	for (uint32_t i = 1; i <= times; i++)
+		if (ticks_between(apart, copies->usual * i) <= near + USUAL_NEAR)
+			return true;
+	return false;
+}
+
+/* usual_note - a step towards @apart at most: what a sender sends again now and then moves little.
+ */
+static void usual_note(struct copies *copies, uint32_t apart)
+{
+	const uint32_t step = copies->usual / 8 + 1, off = ticks_between(apart, copies->usual);
+	if (off <= copies->usual / 4 + USUAL_NEAR)
+		copies->spread += off - copies->spread / 8;
+	if (copies->usual == 0)
+		copies->usual = apart;
+	else if (apart > copies->usual)
+		copies->usual += off < step ? off : step;
+	else
+		copies->usual -= off < step ? off : step;
 }
 
 static void alike_note(struct copies *copies, struct copied_direction *direction,
@@ -648,6 +701,8 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 	copies->window_alike++;
 	const bool first = !(seen->print & CAME_AGAIN) && seen->place >> PLACE_BITS == 0;
 	copies->window_twice += first;
+	if (first)
+		usual_note(copies, ticks_between(look->now, seen->when));
 	/* what begins behind a missing one may be what is sent again for it */
 	const bool whole = follows_on(copies, look, seen);
 	copies->window_spells +=
@@ -730,6 +785,10 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 		return times > copies_seen && apart <= ALWAYS_WITHIN;
 	/* a copy that is still due may come after a NAK, and among what is sent again */
 	const bool due = times > copies_seen;
+	/* after what was sent again the copy of the first may come before the copy of the second */
+	const bool again_due = (seen->print & CAME_AGAIN) && copies_seen <= times;
+	if ((due || again_due) && comes_as_usual(copies, apart, times))
+		return true;
 	const bool asked =
 		nak_between(copies, look, seen->when) && (!due || nak_followed(copies, look));
 	const bool again = continues_run(direction, look, seen) &&

@@ -12,10 +12,11 @@
  *   2. it came through another place (interface, direction, mirror session and its source, VLAN,
  *      or with a lower TTL), and not yet through this one: a copy. What is sent again takes the way
  *      of the first.
- *   3. a NAK for it came in between, or it continues a run of packets that were sent again: sent
+ *   3. one more is due, and it came as long after the packet as copies of this capture do: a copy
+ *   4. a NAK for it came in between, or it continues a run of packets that were sent again: sent
  *      again
- *   4. nearly every packet of this direction, or of the capture, comes as often as this: a copy
- *   5. it came within 2 us, sooner than an answer goes to the sender and what it sends again comes
+ *   5. nearly every packet of this direction, or of the capture, comes as often as this: a copy
+ *   6. it came within 2 us, sooner than an answer goes to the sender and what it sends again comes
  *      back, and nothing was missing before it when it came first: a copy
  * Anything else is not known to be a copy and is passed on.
  *
@@ -58,7 +59,7 @@ struct copies *copies_new(uint64_t seed); /* @seed: of the hash */
 void copies_free(struct copies *copies); /* NULL is fine */
 
 /*
- * copies_learn - look at a packet that will be handed to copies_take() later, so that rule 4 is
+ * copies_learn - look at a packet that will be handed to copies_take() later, so that rule 5 is
  * known from the first packet on. copies_learned() ends this.
  */
 void copies_learn(struct copies *copies, const struct roce_packet *packet,
