@@ -416,6 +416,9 @@ static void go_on(struct stream_psn *own, const struct roce_packet *packet, int6
 {
 	own->seen = own->seen << 1 | 1;
 	own->next = ((packet->psn + 1) & PSN_MASK) | NEXT_VALID << LOSS_FLAG_SHIFT;
+	own->acked &= ~((uint32_t)ACKED_ASKED << LOSS_FLAG_SHIFT);
+	if (packet->ack_req)
+		own->acked |= (uint32_t)ACKED_ASKED << LOSS_FLAG_SHIFT;
 	own->when = loss_when(t_ns);
 	note_id(own, packet->ip_id);
 }
@@ -459,15 +462,21 @@ static void run_left(struct loss *loss, const struct stream_psn *own)
 {
 	struct loss_story *story = loss_story_of(loss, own);
 	const uint32_t next = own->next & PSN_MASK;
-	if (!story || !story->run.open || story->run.again == 0)
+	if (!story || !story->run.open)
 		return;
 	const struct loss_run *run = &story->run;
-	if (psn_distance(run->expect, next) >= 0)
-		return;
 	const uint32_t whole = (next - run->from) & PSN_MASK, n = run->again + run->late;
-	if (n == 1 && whole > SELECTIVE_BACK)
-		return; /* only what was asked for */
-	loss_hole_add(story, run->expect, next, n == 1 || n * 2 < whole);
+	const bool alone = n == 1 && whole > SELECTIVE_BACK;
+	if (psn_distance(run->expect, next) >= 0) {
+		story->went_back += n > 1 && story->went_back < UINT16_MAX;
+		return;
+	}
+	story->went_alone += alone && story->went_alone < UINT16_MAX;
+	/* only what was asked for: this sender always does */
+	if (alone || story->went_alone > story->went_back)
+		return;
+	const bool sure = story->went_alone == 0 && story->went_back > 1 && run->nak.valid;
+	loss_hole_add(story, run->expect, next, !sure && (n == 1 || n * 2 < whole));
 }
 
 /* run_close - the sequence goes on: what is open from before is judged as far as it can be. */
@@ -701,7 +710,10 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 		return;
 	}
 	const bool goes_back = story->run.open && psn_distance(packet->psn, story->run.expect) < 0;
-	if (goes_back && (story->run.again || !late)) {
+	/* the receiver asked for it since the run began */
+	const bool asked = story->run.open && story->nak.valid && story->nak.psn == packet->psn &&
+		story->nak.t_ns > story->run.t_ns;
+	if ((goes_back || asked) && (story->run.again || !late)) {
 		run_close(loss, own, t_ns);
 		story = loss_story_now(loss, own, t_ns);
 		gap = loss_gap_at(story, packet->psn);
@@ -886,8 +898,12 @@ static void run_acked(struct loss *loss, struct stream_psn *about, struct loss_s
 {
 	struct loss_run *run = &story->run;
 	const uint32_t next = about->next & PSN_MASK;
-	if (psn_distance(packet->psn, run->expect) >= 0 && psn_distance(packet->psn, next) < 0 &&
-		!run->ahead) {
+	/* the last one had arrived and asked for an ACK: without that, one behind it may be lost;
+	 * and a receiver that keeps what comes ahead acknowledges all of it when the lost one comes
+	 */
+	const bool last = ((packet->psn + 1) & PSN_MASK) == next && story->went_alone == 0 &&
+		(about->acked >> LOSS_FLAG_SHIFT & ACKED_ASKED);
+	if (psn_distance(packet->psn, run->expect) >= 0 && last && !run->ahead) {
 		run->ahead = true;
 		run->ahead_psn = packet->psn;
 	}
@@ -931,6 +947,16 @@ static void answer_watched(struct loss *loss, struct stream_psn *about,
 		run_acked(loss, about, story, packet, t_ns);
 }
 
+/* run_crossed - did @psn come again so lately that the receiver had not seen it when it asked? One
+ * that keeps what comes ahead asks for the next one while the sender goes on unasked. */
+static bool run_crossed(
+	const struct loss *loss, const struct loss_story *story, uint32_t psn, int64_t t_ns)
+{
+	const struct loss_run *run = &story->run;
+	return run->open && story->went_alone && psn_distance(psn, run->from) >= 0 &&
+		psn_distance(psn, run->expect) < 0 && t_ns - run->t_ns <= loss->round_ns;
+}
+
 static void nak_add(
 	struct loss *loss, struct stream_psn *about, const struct roce_packet *packet, int64_t t_ns)
 {
@@ -942,7 +968,7 @@ static void nak_add(
 	struct loss_story *story = loss_story_now(loss, about, t_ns);
 	if (!story)
 		return;
-	const struct loss_nak nak = {.t_ns = t_ns,
+	struct loss_nak nak = {.t_ns = t_ns,
 		.psn = packet->psn,
 		.code = packet->syndrome & 31,
 		.where = (uint8_t)loss_where(loss, story, about, packet->psn),
@@ -951,6 +977,8 @@ static void nak_add(
 		story->rnr = nak;
 		return;
 	}
+	if (nak.where == WHERE_HERE && run_crossed(loss, story, packet->psn, t_ns))
+		nak.where = WHERE_FORGOTTEN;
 	if (story->ring) {
 		loss_ring_sync(loss, about, story, t_ns);
 		loss_ring_nak(loss, about, story, &nak);

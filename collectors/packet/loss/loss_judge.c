@@ -661,8 +661,10 @@ static enum loss_proof resend_proof(
 	/* what was cut may have been a NAK: all before it came, and the sender was asked to go back
 	 */
 	const bool cut = story->acked >> LOSS_FLAG_SHIFT & ACKED_CUT;
-	if (gap < 0 && !cut && psn_distance(run->acked_before & PSN_MASK, run->from) > 0 &&
-		(run->acked_before >> LOSS_FLAG_SHIFT & ACKED_VALID)) {
+	/* nobody repeats what was acknowledged before a timer runs out: else it is a copy */
+	const bool passed = psn_distance(run->acked_before & PSN_MASK, run->from) > 0 &&
+		(run->acked_before >> LOSS_FLAG_SHIFT & ACKED_VALID) && idle_long(loss, run);
+	if (gap < 0 && !cut && passed) {
 		event->answer_psn = (run->acked_before - 1) & PSN_MASK;
 		return PROOF_ACK_PASSED;
 	}
@@ -679,10 +681,11 @@ static enum loss_proof resend_proof(
 	return loss_why_unknown(story, PROOF_NO_REASON);
 }
 
-/* tell_resend - one event for each gap that the run filled, or one for the run. */
+/* tell_resend - one event for each gap that the run filled, and one for what was asked for besides,
+ * or for the run. */
 static void tell_resend(struct loss *loss, struct loss_story *story, struct loss_event *event)
 {
-	bool told = false;
+	bool told = false, named = false;
 	const struct loss_run *run = &story->run;
 	const enum loss_proof proof = (enum loss_proof)event->proof;
 	for (int i = 0; i < story->n_gaps;) {
@@ -701,12 +704,16 @@ static void tell_resend(struct loss *loss, struct loss_story *story, struct loss
 			one.proof = PROOF_NOT_NAMED;
 		tell_gap(loss, story, &gap, &one);
 		told = true;
+		named |= psn_distance(run->nak.psn, gap.from) >= 0 &&
+			psn_distance(run->nak.psn, gap.to) < 0;
 	}
-	if (told)
+	if (told && (named || proof != PROOF_BEFORE_NAK || run->nak.where == WHERE_HERE))
 		return;
+	if (told)
+		event->proof = (uint8_t)nak_proof((enum loss_where)run->nak.where);
 	event->t_ns = run->t_ns;
 	event->psn = run->from;
-	if (proof == PROOF_BEFORE_AGAIN)
+	if (proof != PROOF_RNR_NAK && nak_explains(&run->nak, run))
 		event->psn = event->answer_psn;
 	loss_tell(loss, story, event);
 }

@@ -23,7 +23,7 @@ enum {
 };
 
 /* States of a PSN, and what else is known of it. */
-enum { PSN_SEEN = 1, PSN_ASKED = 2, PSN_AGAIN = 4 };
+enum { PSN_SEEN = 1, PSN_ASKED = 2, PSN_AGAIN = 4, PSN_LATE = 8 };
 
 struct ring_psn {
 	unsigned when : 28; /* missing: since when; in TICK_NS, modulo 275 s */
@@ -358,6 +358,7 @@ static void ring_fills(struct loss *loss, struct loss_story *story, uint32_t psn
 			ring->overtaken = back;
 		if (since_ns > ring->late_most_ns)
 			ring->late_most_ns = since_ns;
+		at->state |= PSN_LATE;
 		ring_late(loss, story, psn, since_ns, t_ns);
 		return;
 	}
@@ -470,6 +471,8 @@ void loss_ring_nak(struct loss *loss, const struct stream_psn *about, struct los
 	if (!(at->state & PSN_SEEN)) {
 		at->state |= PSN_ASKED;
 		asked.where = WHERE_MISSING;
+	} else if (at->state & PSN_LATE && ring_since_ns(at, nak->t_ns) < loss->round_ns) {
+		asked.where = WHERE_FORGOTTEN; /* what came late may have been sent again */
 	} else if (ring->run_nak.valid && ring->run_nak.psn == nak->psn &&
 		!(at->state & PSN_AGAIN) && ring->run) {
 		asked.where = WHERE_MISSING; /* what came again began behind it */

@@ -23,6 +23,7 @@ enum {
 	ACKED_READABLE = 2, /* an answer was captured with its AETH */
 	ACKED_CUT = 4, /* one was captured without */
 	ACKED_WATCH = 8, /* something is open: look at each answer */
+	ACKED_ASKED = 16, /* the newest request asked for an ACK */
 	ACKED_TRANSPORT = 5, /* and up: three bits, the opcode's transport + 1 */
 };
 
@@ -87,6 +88,9 @@ struct loss_story {
 	uint32_t late_psn; /* the newest that came late */
 	bool late_valid, used, unreliable; /* unreliable: UC */
 	uint16_t n_gaps, cap_gaps;
+	/* runs that went on to the head, and single ones that did not: which way the sender repairs
+	 */
+	uint16_t went_back, went_alone;
 	uint8_t n_holes, n_events;
 	uint32_t copies, copy_event;
 	uint64_t events_total;
