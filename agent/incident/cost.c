@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "db/model/cause.h"
 
 /* weight - adds up the raised windows of one subject. */
 
@@ -99,6 +100,8 @@ double weight_sum(const struct weight *weight)
  * incident's; between once and twice of it ever more of it is. */
 #define DRIFT_MOST 0.02
 #define ONSET_SPAN_NS (10 * 60 * NS_PER_S) /* on a side; the drift bends over longer ones */
+/* What remains of a drift that was taken away, of throughput. */
+#define DRIFT_ERROR 0.006
 /* A fall by more than this leaves too little to tell a drift by. */
 #define ONSET_FALL_MOST 0.5
 
@@ -130,6 +133,7 @@ static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 		.loss_ratio = NAN,
 		.onset_ratio = NAN,
 		.error_ratio = NAN,
+		.loss_error_ratio = NAN,
 		.surplus_ratio = NAN};
 	return j;
 }
@@ -141,16 +145,23 @@ static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 static double cost_allowed(const struct cost *cost, double claim)
 {
 	double limit = INFINITY;
-	for (size_t k = 0; k < cost->n; k++)
+	for (size_t k = 0; !cost->claims_idle && k < cost->n; k++)
 		if (!isnan(cost->v[k].loss_ratio) && !cost->v[k].by_uplinks)
 			limit = fmin(
 				limit, fmax(0, cost->v[k].loss_ratio + cost->v[k].error_ratio));
 	return fmin(fmin(claim, 1), limit);
 }
 
+void cost_of_cause(struct cost *cost, enum cause cause)
+{
+	/* between its checkpoints a job that waits for storage is as fast as before */
+	cost->claims_idle = cause == CAUSE_SLOW_STORAGE;
+}
+
 void cost_over(struct cost *cost, const struct finding *finding)
 {
 	cost->window_ns = finding->to_ns - finding->from_ns;
+	cost_of_cause(cost, finding->cause);
 	/* windows that overlap the end of a fault hold only a part of it */
 	if (finding_is_aligned(finding) || isnan(cost->claim_ratio))
 		cost->claim_ratio = finding->loss_ratio;
@@ -288,7 +299,9 @@ static double cost_of_steps(const struct cost_job *job, const struct job_rate *r
  * stopped. The level leaves out outliers. */
 static void cost_measure_since(struct cost_job *job, const struct job_rate *rate)
 {
-	const size_t since = block_at(rate, job->onset_ns);
+	size_t since = block_at(rate, job->onset_ns);
+	if (since + BLOCKS_MIN < rate->n)
+		since++; /* its first block may hold what was before */
 	const struct level after = rhythm_level(rate->rate + since, rate->n - since);
 	if (isnan(job->base) || after.n == 0)
 		return;
@@ -302,6 +315,9 @@ static void cost_measure_since(struct cost_job *job, const struct job_rate *rate
 	job->fell = job->loss_ratio > FALL_MIN && job->loss_ratio > hypot(error, job->error_ratio);
 	if (job->fell)
 		job->loss_ratio = 1 - job->now / cost_base_beside(job, job->now);
+	/* scatter on both sides, and drift; with 95 % */
+	job->loss_error_ratio =
+		(1 - job->loss_ratio) * hypot(hypot(job->error_ratio, error), DRIFT_ERROR);
 }
 
 bool cost_due(const struct cost *cost, const struct job_rate *rate)
@@ -442,7 +458,7 @@ static struct cost_loss cost_loss_of(
 		.before = cost_base_beside(job, job->now),
 		.now = job->now,
 		.loss_ratio = job->loss_ratio,
-		.error_ratio = job->error_ratio,
+		.error_ratio = job->loss_error_ratio,
 		.share_ratio = NAN,
 		.step_before_s = cost_step_s(fabric, job->job),
 	};
@@ -478,6 +494,7 @@ static const struct cost_number {
 	{"loss_ratio", offsetof(struct cost_job, loss_ratio)},
 	{"onset_ratio", offsetof(struct cost_job, onset_ratio)},
 	{"error_ratio", offsetof(struct cost_job, error_ratio)},
+	{"loss_error_ratio", offsetof(struct cost_job, loss_error_ratio)},
 	{"share_ratio", offsetof(struct cost_job, share_ratio)},
 	{"surplus_ratio", offsetof(struct cost_job, surplus_ratio)},
 	{"time_s", offsetof(struct cost_job, time_s)},

@@ -18,8 +18,9 @@
  * The claim of the findings is taken where throughput cannot be measured: none is known, or none
  * before the onset (a recording that begins in the middle), or only leaf uplinks are counted and
  * they show nothing. Where the hosts' throughput is known and did not fall, a claim counts only up
- * to the error of the measurement. Nothing is counted for causes that cannot slow a job (a silent
- * collector, a changed setting), nor for findings of severity info without a claim.
+ * to the error of the measurement, unless it is one of time in which nothing is exchanged. Nothing
+ * is counted for causes that cannot slow a job (a silent collector, a changed setting), nor for
+ * findings of severity info without a claim.
  *
  * Explained: 1 when throughput fell at the onset and no other incident shares the loss; a part when
  * some do; else the claim over the loss. The cause "unknown" explains nothing.
@@ -43,7 +44,8 @@ struct cost_job { /* of one incident */
 	double base, now; /* octets per second; NAN unknown */
 	double loss_ratio; /* of wall time, all of the job's; NAN unknown */
 	double onset_ratio; /* what throughput fell by right at the onset; NAN unknown */
-	double error_ratio; /* two standard errors of it */
+	double error_ratio; /* two standard errors of the level before, over it */
+	double loss_error_ratio; /* how far the loss may be off, with 95 % */
 	double share_ratio; /* of that loss, this incident's */
 	double surplus_ratio; /* of what was moved since the onset; NAN none */
 	bool fell; /* throughput is lower since the onset, beyond its error */
@@ -60,12 +62,16 @@ struct cost {
 	size_t n, cap;
 	int64_t to_ns; /* rates are accounted up to here; INT64_MIN none */
 	double claim_ratio; /* of the newest finding; NAN none */
+	bool claims_idle; /* of time in which the job exchanges nothing: cost_of_cause() */
 	double claimed_s; /* time lost by the claims, up to what throughput allows */
 	int64_t window_ns; /* of the findings */
 };
 
 struct cost cost_new(void);
 void cost_done(struct cost *cost);
+
+/* cost_of_cause - what the claims are about, before they are counted and summed up. */
+void cost_of_cause(struct cost *cost, enum cause cause);
 
 /* cost_over - a raised window: its claim counts, and so does the loss measured up to now. */
 void cost_over(struct cost *cost, const struct finding *finding);
@@ -103,7 +109,8 @@ struct cost_loss {
 	bool fell; /* throughput is lower since .since_ns, beyond the error */
 	int64_t since_ns; /* means something only when it fell */
 	double before, now; /* octets per second; NAN unknown */
-	double loss_ratio, error_ratio; /* NAN unknown; 0 when it did not fall */
+	/* NAN unknown; 0 when it did not fall. The true loss is within the error with 95 % */
+	double loss_ratio, error_ratio;
 	double share_ratio; /* of the loss, this incident's; NAN when it did not fall */
 	double step_before_s, step_s; /* NAN: the job's step is not configured */
 };

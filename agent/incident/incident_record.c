@@ -243,18 +243,27 @@ static bool device_has_hosts(const struct fabric_device *device)
 	return false;
 }
 
+static bool host_has_job(const struct fabric *fabric, const char *host)
+{
+	for (size_t k = 0; k < fabric->n_jobs; k++)
+		if (fabric_job_has(&fabric->jobs[k], host))
+			return true;
+	return false;
+}
+
 /*
  * Does the job wait because of the incident? A step ends when its slowest rank is done, so all GPUs
  * of a job wait for one bad path. A job is concerned when one of its hosts is the subject, or is
- * linked to the subject's device. Where neither is known (a switch without hosts, such as a spine;
- * a job whose hosts are not among the links) it counts as concerned.
+ * linked to the subject's device; that counts as well for a host of no job, such as storage. Where
+ * neither is known (a switch without hosts, such as a spine; a job whose hosts are not among the
+ * links) it counts as concerned.
  */
 static bool job_concerned(const struct fabric *fabric, const struct fabric_job *job,
 	const struct incident_record *record)
 {
 	if (record->i.group && strncmp(record->i.group, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
 		return str_eq(record->i.group + strlen(JOB_PREFIX), job->name);
-	if (record->i.host)
+	if (record->i.host && host_has_job(fabric, record->i.host))
 		return fabric_job_has(job, record->i.host);
 	const struct fabric_device *d = NULL;
 	if (record->i.device)
@@ -298,6 +307,7 @@ void incident_record_impact(struct incident_record *record, const struct fabric 
 	 * there is pause; one that names a host says for whom the job waits
 	 */
 	const bool explains = record->i.cause != CAUSE_UNKNOWN || record->i.host;
+	cost_of_cause(&record->cost, record->i.cause);
 	const struct cost_sum sum =
 		cost_sum(&record->cost, fabric, record->i.gpus_affected, explains);
 	record->i.usd_per_hour = sum.usd_per_hour;

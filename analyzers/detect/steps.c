@@ -318,7 +318,7 @@ static void steps_report_storage(const struct storage_phases *phases,
 		draft->f->confidence_ratio = 0.75 * steps_coverage(throughput);
 	draft->f->summary = arena_printf(draft->a,
 		"%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for "
-		"the same bytes (%.1f %% of its time); the exchanges between them are as before",
+		"the same bytes (%.1f %% of its steps); the exchanges between them are as before",
 		who, phases->after_s, phases->before_s, 100 * phases->lost_ratio);
 	if (!repeated)
 		finding_unproved(

@@ -13,12 +13,16 @@
 #define USUAL_LEAST 0.5 /* of the side's level, as in rhythm_level() */
 #define USUAL_MOST 1.5
 
+/* A job's level drifts by about 1 % within the hour: by so much of it a second, usually. */
+#define DRIFT_USUAL 1e-5
+#define FREE_SUMS 4.0 /* sums that are as good as independent: what one errs the next one keeps */
+
 struct onset_side {
-	double tt, tq, qq, ty, qy; /* sums of products, each around its mean */
+	double tt, tq, qq, ty, qy, yy; /* sums of products, each around its mean */
 };
 
 struct onset_moments {
-	double n, t, q, y, tt, tq, qq, ty, qy;
+	double n, t, q, y, tt, tq, qq, ty, qy, yy;
 };
 
 static void onset_add(struct onset_moments *sums, double t, double y)
@@ -33,6 +37,7 @@ static void onset_add(struct onset_moments *sums, double t, double y)
 	sums->qq += q * q;
 	sums->ty += t * y;
 	sums->qy += q * y;
+	sums->yy += y * y;
 }
 
 /* The blocks that lie in (from, to]; false: too few. */
@@ -66,7 +71,8 @@ static bool onset_side_of(const struct job_rate *rate, int64_t from_ns, int64_t 
 		.tq = s.tq - s.t * s.q / s.n,
 		.qq = s.qq - s.q * s.q / s.n,
 		.ty = s.ty - s.t * s.y / s.n,
-		.qy = s.qy - s.q * s.y / s.n};
+		.qy = s.qy - s.q * s.y / s.n,
+		.yy = s.yy - s.y * s.y / s.n};
 	return true;
 }
 
@@ -80,12 +86,15 @@ bool onset_levels(const struct job_rate *rate, const struct onset_span *span, do
 		!onset_side_of(
 			rate, span->after_ns, span->to_ns, span->onset_ns, AFTER_MIN, &side[1]))
 		return false;
-	double curve = 0, weight = 0;
+	double curve = 0, weight = 0, rest = 0;
 	for (size_t i = 0; i < 2; i++) {
 		curve += side[i].qy - side[i].ty * side[i].tq / side[i].tt;
 		weight += side[i].qq - side[i].tq * side[i].tq / side[i].tt;
+		rest += side[i].yy - side[i].ty * side[i].ty / side[i].tt;
 	}
-	const double drift = curve / weight;
+	rest = fmax(0, rest - curve * curve / weight);
+	const double usual = DRIFT_USUAL * side[0].ty / side[0].tt;
+	const double drift = curve / (weight + rest / FREE_SUMS / (usual * usual));
 	*ret_before = (side[0].ty - drift * side[0].tq) / side[0].tt;
 	*ret_after = (side[1].ty - drift * side[1].tq) / side[1].tt;
 	return isfinite(*ret_before) && isfinite(*ret_after);

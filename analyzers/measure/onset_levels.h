@@ -5,8 +5,9 @@
  *
  * Octets added up since the beginning of each side are fitted by a + b t + c t^2 / 2 (least
  * squares): t from the onset, a and b of the side, c of both, the drift. b is the rate at the
- * onset. Sums instead of rates, since what a block cuts off a step the next one gets: the errors of
- * rates cancel, those of sums are small. Pure.
+ * onset. Few minutes cannot tell a drift from scatter: c is drawn towards none by how much it
+ * usually is (ridge regression; Hoerl and Kennard 1970). Sums instead of rates, since what a block
+ * cuts off a step the next one gets: the errors of rates cancel, those of sums are small. Pure.
  */
 #ifndef RW_MEASURE_ONSET_LEVELS_H
 #define RW_MEASURE_ONSET_LEVELS_H

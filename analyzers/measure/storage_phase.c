@@ -287,8 +287,8 @@ bool storage_slower(const struct fabric *fabric, const struct throughput *throug
 		.since_ns = s[split].from_ns,
 		.n_receivers = after.n_receivers,
 		.n_hosts = after.n};
-	ret->lost_ratio =
-		(ret->after_s - ret->before_s) / ((double)(s[n - 1].to_ns - s[n - 2].to_ns) / 1e9);
+	const double period_s = (double)(s[n - 1].to_ns - s[n - 2].to_ns) / 1e9;
+	ret->lost_ratio = (ret->after_s - ret->before_s) / (period_s - ret->before_s);
 	ret->receivers = arena_array(a, const struct fabric_port *, after.n_receivers);
 	for (size_t i = 0; i < after.n_receivers; i++)
 		ret->receivers[i] = after.v[i].port;

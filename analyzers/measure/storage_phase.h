@@ -25,7 +25,7 @@ struct storage_phases {
 	double before_s, after_s; /* medians of their lengths */
 	/* what the receivers got beyond their share of the exchange, in the last of each side */
 	double octets_before, octets_after;
-	double lost_ratio; /* share of wall time by which they are longer */
+	double lost_ratio; /* of the steps between them, by the time that they are longer */
 	int64_t since_ns; /* start of the first longer one */
 	const struct fabric_port **receivers; /* ports of those that take, most first */
 	size_t n_receivers, n_hosts; /* n_hosts: ports of the job that have samples */

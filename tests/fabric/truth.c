@@ -226,9 +226,17 @@ static double step_in_fault_ns(const struct recorder *r, const struct coarse *c)
 	const struct fault *compute = fault_of(s, FAULT_SLOW_COMPUTE),
 			   *storage = fault_of(s, FAULT_SLOW_STORAGE);
 	const double step = c->compute_ns * (compute ? compute->factor : 1) + c->fault_exchange_ns;
+	/* a checkpoint begins at the same time of the clock, however long the one before took */
 	return storage && s->checkpoint_every_ns > 0
-		? step * (1 + (storage->factor - 1) * s->checkpoint_ns / s->checkpoint_every_ns)
+		? step * (s->checkpoint_every_ns - s->checkpoint_ns) /
+			(s->checkpoint_every_ns - storage->factor * s->checkpoint_ns)
 		: step;
+}
+
+/* Of the time from the onset to the end, the share in which the fault is there. */
+static double fault_on_ratio(const struct scenario *s)
+{
+	return s->every_ns > 0 ? fmin(1, s->for_ns / s->every_ns) : 1;
 }
 
 /* ---- what the fine grain saw of the exchange that the recording repeats ---- */
@@ -349,7 +357,7 @@ void truth_write(const struct recorder *r, FILE *f)
 	const double lost = s->n_faults == 0 ? 0
 		: ends                       ? fmax(0, 1 - step / slow)
 					     : 1,
-		     per_hour = gpus * s->usd_per_gpu_hour * lost;
+		     per_hour = gpus * s->usd_per_gpu_hour * lost * fault_on_ratio(s);
 	const double onset = s->n_faults ? s->at_ns : 0,
 		     end = s->n_faults ? fault_end_ns(r) : r->o->length_ns;
 	fprintf(f,

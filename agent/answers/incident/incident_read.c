@@ -85,6 +85,7 @@ static const struct field told_loss_fields[] = {
 	SAID(measured_at),
 	SAID(since),
 	NUMBER(loss_ratio, UNIT_RATIO, ""),
+	NUMBER(error_ratio, UNIT_RATIO, ""),
 	NUMBER(step_before_s, UNIT_SECONDS, ""),
 	NUMBER(step_s, UNIT_SECONDS, ""),
 };

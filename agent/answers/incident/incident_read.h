@@ -44,7 +44,7 @@ struct told_command {
 };
 struct told_loss {
 	const char *job, *measured_at, *since;
-	double loss_ratio, step_before_s, step_s;
+	double loss_ratio, error_ratio, step_before_s, step_s;
 };
 struct told_also {
 	const char *cause, *device, *group, *summary;

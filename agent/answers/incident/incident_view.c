@@ -506,8 +506,20 @@ static void add_confidence(struct str *out, const struct incident_told *incident
 		str_addf(out, ", %.0f %% of the data was there", 100 * coverage);
 }
 
+/* How far a price may be off, as a share of it: as the losses that it is made of; 0: not known. */
+static double price_error(const struct incident_told *incident)
+{
+	double most = 0;
+	for (size_t k = 0; k < incident->n_loss; k++)
+		if (incident->loss[k].loss_ratio > 0)
+			most = fmax(
+				most, incident->loss[k].error_ratio / incident->loss[k].loss_ratio);
+	return most;
+}
+
 static void add_cost(struct str *out, const struct incident_told *incident)
 {
+	const double error = price_error(incident);
 	const double per_hour = incident->usd_per_hour, total = incident->usd_total,
 		     explained = incident->explained_ratio;
 	const unsigned long long gpus = incident->gpus_affected;
@@ -517,6 +529,9 @@ static void add_cost(struct str *out, const struct incident_told *incident)
 	else
 		str_addf(out, "$%.2f/h, $%.2f so far (%llu GPUs wait)", per_hour,
 			isnan(total) ? 0 : total, gpus);
+	if (per_hour > 0 && error > 0)
+		str_addf(out, "; with 95 %% from $%.2f to $%.2f an hour",
+			per_hour * fmax(0, 1 - error), per_hour * (1 + error));
 	if (!isnan(explained))
 		str_addf(out, "; accounts for %.0f %% of the measured slowdown", 100 * explained);
 }

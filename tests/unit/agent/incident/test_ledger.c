@@ -316,6 +316,22 @@ static struct finding finding_of(
 	return f;
 }
 
+/* A storage host is in no job: the jobs on its switch wait for it. */
+static void test_storage_host_costs(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+	const struct incident **v;
+	for (int window = 0; window < 4; window++) {
+		struct finding f = finding_of(window, "slow_receiver", "Ethernet9", "storage-1", 1);
+		ledger_take(l, &f);
+	}
+	assert_int_equal(ledger_incidents(l, &v), 1);
+	assert_int_equal(v[0]->gpus_affected, 512);
+	ledger_free(l);
+	config_free(c);
+}
+
 /* A spine that is gone is why its leaves spread over the others anew, and why what arrives at a
  * leaf does; other pods are none of its business. */
 static void test_device_gone(void **state)
@@ -1214,6 +1230,7 @@ int main(void)
 		cmocka_unit_test(test_folds_into_no_milder),
 		cmocka_unit_test(test_grows_out_of_its_parent),
 		cmocka_unit_test(test_speaks_for_the_worst),
+		cmocka_unit_test(test_storage_host_costs),
 		cmocka_unit_test(test_device_gone),
 		cmocka_unit_test(test_acts),
 		cmocka_unit_test(test_returns),
