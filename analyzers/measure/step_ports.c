@@ -104,22 +104,26 @@ bool step_ports(const double *each, size_t n_ports, const double *rate, size_t n
 {
 	double *kept = arena_array(a, double, n + 1);
 	size_t *at = arena_array(a, size_t, n + 1);
-	struct port_fall *falls = arena_array(a, struct port_fall, n_ports + 1), whole;
+	struct port_fall *falls = arena_array(a, struct port_fall, n_ports + 1);
 	struct side fast, slow;
 	size_t n_falls = 0, left_out = 0;
-	if (!change_sides(rate, n, kept, at, &fast, &slow) ||
-		!port_fall_of(rate, &fast, &slow, kept, &whole))
+	double all_fast = 0, all_slow = 0;
+	if (!change_sides(rate, n, kept, at, &fast, &slow))
 		return false;
 	for (size_t i = 0; i < n_ports; i++) {
 		falls[n_falls].port = i;
-		n_falls += port_fall_of(each + i * n, &fast, &slow, kept, &falls[n_falls]);
+		if (!port_fall_of(each + i * n, &fast, &slow, kept, &falls[n_falls]))
+			continue;
+		all_fast += falls[n_falls].fast;
+		all_slow += falls[n_falls++].slow;
 	}
 	if (!n_falls)
 		return false;
 	qsort(falls, n_falls, sizeof(*falls), fall_order);
 	const double agreed = lowest_agreed(falls, n_falls);
 	*ret = (struct step_ports){.counts = arena_array(a, bool, n_ports + 1),
-		.surplus_ratio = whole.kept_ratio / agreed,
+		.surplus_ratio = all_slow / all_fast / agreed,
+		.fast_level = all_fast,
 		.fast = fast.at,
 		.n_fast = fast.n};
 	for (size_t i = 0; i < n_ports; i++)
@@ -136,14 +140,14 @@ bool step_ports(const double *each, size_t n_ports, const double *rate, size_t n
 
 void step_ports_fit(const struct step_ports *ports, const double *counted, double *rate, size_t n)
 {
-	double all = 0, part = 0;
+	double part = 0;
+	size_t seen = 0;
 	for (size_t k = 0; k < ports->n_fast; k++) {
-		const size_t at = ports->fast[k];
-		if (isnan(counted[at]))
+		if (isnan(counted[ports->fast[k]]))
 			continue;
-		all += rate[at];
-		part += counted[at];
+		part += counted[ports->fast[k]];
+		seen++;
 	}
 	for (size_t k = 0; part > 0 && k < n; k++)
-		rate[k] = counted[k] * all / part;
+		rate[k] = counted[k] / part * (double)seen * ports->fast_level;
 }

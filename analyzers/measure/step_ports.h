@@ -18,6 +18,7 @@ struct arena;
 struct step_ports {
 	bool *counts; /* by port */
 	double surplus_ratio; /* what all move since the job is slower, over what the steps do */
+	double fast_level; /* octets a second of all ports while it is not */
 	const size_t *fast; /* blocks in which it is not, for step_ports_fit() */
 	size_t n_fast;
 };
@@ -31,7 +32,7 @@ bool step_ports(const double *each, size_t n_ports, const double *rate, size_t n
 	struct step_ports *ret);
 
 /* step_ports_fit - replaces @rate[0..n) by @counted, what the ports that count move, as large as
- * @rate is where the job is not slower. */
+ * what all ports moved where the job is not slower. */
 void step_ports_fit(const struct step_ports *ports, const double *counted, double *rate, size_t n);
 
 #endif
