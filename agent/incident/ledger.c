@@ -231,6 +231,15 @@ static void ledger_begin_open(
 	ledger_absorb(ledger, slot->record, finding->to_ns);
 }
 
+static bool ledger_may_open(const struct ledger *ledger, const struct incident_record *record,
+	const struct finding *finding)
+{
+	if (finding->to_ns <= ledger->known_ns || record->owes > 0 || record->falls)
+		return false;
+	return weight_sum(&record->weight) >= record->hold &&
+		ledger_stands_alone(ledger, record, finding);
+}
+
 static void ledger_take_raised(
 	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
 {
@@ -248,8 +257,7 @@ static void ledger_take_raised(
 	switch (record->i.state) {
 	case INCIDENT_PENDING:
 		record->owes -= weight_share(finding);
-		if (record->owes <= 0 && weight_sum(&record->weight) >= record->hold &&
-			!record->falls && ledger_stands_alone(ledger, record, finding))
+		if (ledger_may_open(ledger, record, finding))
 			ledger_begin_open(ledger, slot, finding);
 		return;
 	case INCIDENT_CLEARING:
@@ -474,8 +482,14 @@ static void rewind_record(struct incident_record *record, int64_t t_ns)
 		time_limit(&record->cost.v[k].onset_ns, t_ns);
 }
 
+void ledger_known(struct ledger *ledger, int64_t known_ns)
+{
+	ledger->known_ns = known_ns;
+}
+
 void ledger_rewind(struct ledger *ledger, int64_t t_ns)
 {
+	time_limit(&ledger->known_ns, t_ns);
 	for (size_t k = 0; k < ledger->n_slots; k++)
 		time_limit(&ledger->slots[k].seen_ns, t_ns);
 	for (size_t k = 0; k < ledger->n_active; k++) {

@@ -158,6 +158,11 @@ int ledger_action(struct ledger *ledger, const char *id, enum incident_action ac
  * 0, -EINVAL (not such a text), -EEXIST (already there, or another one of this subject is open).
  */
 int ledger_restore(struct ledger *ledger, const char *json);
+/*
+ * ledger_known - the windows up to @known_ns are judged again, and what they opened was restored:
+ * what opened in none of them then was explained by what is closed now, and opens in none of them.
+ */
+void ledger_known(struct ledger *ledger, int64_t known_ns);
 
 /* ledger_forget - drop incidents closed before @t_ns from memory; the database keeps them. */
 void ledger_forget(struct ledger *ledger, int64_t t_ns);

@@ -47,6 +47,7 @@ struct ledger {
 	size_t n_changes, cap_changes;
 	const struct incident **sorted; /* cache of ledger_incidents() */
 	size_t cap_sorted;
+	int64_t known_ns; /* what opened by then was restored: ledger_known() */
 };
 /* ---- ledger_slots.c ------------------------------------------------------ */
 

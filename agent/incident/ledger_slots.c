@@ -23,6 +23,7 @@ struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void 
 	l->fabric = fabric;
 	l->changed = changed;
 	l->arg = arg;
+	l->known_ns = INT64_MIN;
 	l->explain = explain_new();
 	l->keys = smap_new();
 	l->ids = map_new();

@@ -125,6 +125,7 @@ void pipeline_prime_begin(struct pipeline *pipeline, int64_t from_ns, int64_t kn
 	pipeline->priming = true;
 	pipeline->prime_from_ns = from_ns;
 	pipeline->prime_known_ns = known_ns;
+	ledger_known(pipeline->ledger, known_ns);
 }
 
 void pipeline_prime_end(struct pipeline *pipeline)
