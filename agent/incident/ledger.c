@@ -231,8 +231,8 @@ static void ledger_begin_open(
 	ledger_absorb(ledger, slot->record, finding->to_ns);
 }
 
-static bool ledger_may_open(const struct ledger *ledger, const struct incident_record *record,
-	const struct finding *finding)
+static bool ledger_may_open(
+	struct ledger *ledger, struct incident_record *record, const struct finding *finding)
 {
 	if (finding->to_ns <= ledger->known_ns || record->owes > 0 || record->falls)
 		return false;
