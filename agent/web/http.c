@@ -193,13 +193,13 @@ static void http_know(struct http_connection *connection, const struct sockaddr 
 
 static void http_connected(struct http *http, struct MHD_Connection *connection, void **context)
 {
-	const union MHD_ConnectionInfo *address =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_connection *peer = rw_calloc(1, sizeof(*peer));
-	peer->fd = info->connect_fd;
-	http_know(peer, address->client_addr);
+	/* From libmicrohttpd 1.0 on the second answer is written over the first. */
+	peer->fd =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	http_know(peer,
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+			->client_addr);
 	peer->since_ns = http_now();
 	pthread_mutex_lock(&http->lock);
 	http->n_connections++;
