@@ -821,6 +821,13 @@ int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_
 			"several objects have to change one after the other: use the other form");
 	else
 		steps_make(&f, &other, form);
+	/* Kmin that goes up without alpha would be marked later, and paused before. */
+	if (ret->n_steps && ret->n_missing) {
+		vendor_plan_missing(&f,
+			"the rest of the sheet: it was judged together with what cannot be "
+			"written, and is not to be applied without it");
+		ret->n_steps = 0;
+	}
 	if (ret->n_steps)
 		return 0;
 	return -ENOTSUP;
