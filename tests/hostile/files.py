@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import Limit  # noqa: E402
+from shipped import shipped  # noqa: E402
 
 LIMIT_S, LIMIT_MB = 5, 64
 IS_FILE, IS_SLOT = re.compile(r"\b(files?|directory|socket|program)\b", re.I), re.compile(r"[^=]*\b(FILE|DIR)\b")
@@ -117,7 +118,8 @@ def judge(program, folder, place, words, config, kind):
 
 
 def main():
-    program, docs, picked = os.path.abspath(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
+    # of the shipped program: the sanitizers take more memory than the limit
+    program, docs, picked = shipped(os.path.dirname(os.path.abspath(sys.argv[1]))), Path(sys.argv[2]), sys.argv[3:]
     schema = json.loads((docs / "schema/rocewatch.yaml.schema.json").read_text(encoding="utf-8"))
     places = [(place, None, config) for place, config in keys(schema, lambda v: v)]
     places += [(place, words, None) for place, words in commands((docs / "commands.md").read_text(encoding="utf-8"))]
