@@ -38,6 +38,6 @@ done
 
 # What the unit runs beside the program itself is there on a bare Debian: a package that is essential has it.
 sed -nE 's/^Exec[A-Za-z]+=[-+!@:]*([^ ]+).*/\1/p' "$root/config/system/rocewatch.service" | grep -v '^/usr/bin/rocewatch$' | while read -r program; do
-	package=$(dpkg-query -S "$program" | sed -n '/^diversion/!{s/:.*//p;q}')
+	package=$({ dpkg-query -S "$program" "/usr$program" 2> /dev/null || true; } | sed -n '/^diversion/!{s/:.*//p;q}')
 	[ "$(dpkg-query -W -f='${Essential}' "$package")" = yes ] || { echo "rocewatch.service runs $program of $package, which a bare system may lack"; exit 1; }
 done
