@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import LEAVES, check, largest_gap_s, main, wait_for  # noqa: E402
 
 DEAD = "spine1"
+MACHINE_LATE_S, SLOW = 0.2, "a poll takes longer than its deadline"
 MISSED_S = 1.8  # at 1 s interval with 10 % jitter
 COMPLAINTS = 3  # at once, after 10 s, after 20 s more
 
@@ -38,7 +39,9 @@ def test(lab):
         # The dead one takes two seconds of each try: who waits for it is late each time.
         check(gaps[len(gaps) // 2] < MISSED_S and gaps[-1] < MISSED_S + lab.late_s(), "%s was delayed: %.2f s between two polls, %.2f s mostly, %.2f s allowed for" % (
             d, gaps[-1], gaps[len(gaps) // 2], lab.late_s()))
-        check(not [c for c in lab.log_lines(d) if c[1].startswith(("warn", "err"))], "complaints about %s, which is well" % d)
+        # Where the processor kept this process waiting, it keeps a switch's snmpd waiting for longer than the second of its deadline as well.
+        check(not [line for _, level, line in lab.log_lines(d) if level.startswith(("warn", "err")) and not (lab.late_s() > MACHINE_LATE_S and SLOW in line)],
+              "complaints about %s, which is well; the machine was late by %.2f s" % (d, lab.late_s()))
     told = complaints()
     gaps = [(b[0] - a[0]) / 1e9 for a, b in zip(told, told[1:])]
     check(all(b > 1.5 * a for a, b in zip(gaps, gaps[1:])), "the gaps between complaints do not grow: %s" % gaps)
