@@ -738,9 +738,6 @@ static void steps_make(struct fill *fill, const struct fill *other, const struct
 	unsigned done = 0;
 	size_t n = vendor_plan_order(fill, form, todo);
 	memcpy(state, fill->from, sizeof(state));
-	for (size_t i = 0; i < n; i++)
-		if (fill->undo && why_not(fill, other, form, todo[i]))
-			state[todo[i]] = fill->to[todo[i]]; /* was never changed */
 	for (size_t i = 0; i < n; i++) {
 		if (done & 1u << todo[i])
 			continue;

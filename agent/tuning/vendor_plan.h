@@ -86,7 +86,8 @@ struct render_plan {
  */
 void render_names(struct render_ctx *ctx, const struct config *config, const char *device);
 
-/* render_plan - 0, or -ENOTSUP: nothing of it can be written in this form; .missing says why. */
+/* render_plan - 0 with all of the sheet, or -ENOTSUP: a part of it cannot be written in this form,
+ * so nothing is; .missing says why. */
 int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_ctx,
 	const struct profile *profile, const struct tune_form *form, bool undo,
 	struct render_plan *ret);

@@ -153,8 +153,6 @@ static void vendor_text_header(struct str *out, const struct tune_sheet *sheet,
 	add_canary(out, sheet, device, m);
 	for (size_t i = 0; i < plan->n_check; i++)
 		str_addf(out, "%s check %s\n", m, plan->check[i]);
-	for (size_t i = 0; i < plan->n_missing; i++)
-		str_addf(out, "%s not written: %s\n", m, plan->missing[i]);
 	for (size_t i = 0; i < tune->n_notes; i++)
 		str_addf(out, "%s note: %s\n", m, tune->notes[i]);
 }
