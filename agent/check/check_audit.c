@@ -68,6 +68,16 @@ static size_t check_audit_known(const json_t *audit, const char *name)
 	return (size_t)json_integer_value(json_object_get(json_object_get(audit, "checked"), name));
 }
 
+/* check_audit_read - what both ends of the links say, and what is open: @source has them. */
+static int check_audit_read(struct check_source *source, const json_t **ret_audit,
+	const struct watch_answer **ret_watch, struct err *e)
+{
+	const int r = check_source_doc(source, "topology/check", ret_audit, e);
+	if (r < 0)
+		return r;
+	return check_source_open(source, ret_watch, e);
+}
+
 /* check_config - settings of switches that differ or changed, and whether the agent could take its
  * own configuration. A configuration file with a mistake is UNKNOWN for every check. */
 
@@ -80,9 +90,7 @@ static int check_config_run(struct check_source *source, struct check_line *ret,
 {
 	const json_t *audit;
 	const struct watch_answer *watch;
-	int r = check_source_doc(source, "topology/check", &audit, e);
-	if (r == 0)
-		r = check_source_open(source, &watch, e);
+	const int r = check_audit_read(source, &audit, &watch, e);
 	if (r < 0)
 		return r;
 	const struct agent_refused *refused = watch->status.agent.reload_refused;
@@ -126,9 +134,7 @@ static int check_mtu_run(struct check_source *source, struct check_line *ret, st
 {
 	const json_t *audit;
 	const struct watch_answer *watch;
-	int r = check_source_doc(source, "topology/check", &audit, e);
-	if (r == 0)
-		r = check_source_open(source, &watch, e);
+	const int r = check_audit_read(source, &audit, &watch, e);
 	if (r < 0)
 		return r;
 	size_t known = check_audit_known(audit, "mtu");
@@ -203,9 +209,7 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	struct links_sum sum = {0};
 	int r = check_source_counters(source, &counters, e);
 	if (r == 0)
-		r = check_source_doc(source, "topology/check", &audit, e);
-	if (r == 0)
-		r = check_source_open(source, &watch, e);
+		r = check_audit_read(source, &audit, &watch, e);
 	if (r < 0)
 		return r;
 	links_take(source, counters, &sum);
