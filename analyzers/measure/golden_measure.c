@@ -355,10 +355,16 @@ static bool golden_edge_worse(const struct golden_world *world, const struct pau
 	return edge_level(edge) > edge_level(than);
 }
 
+static struct golden_begin *golden_begin_at(
+	const struct golden_world *world, int priority, uint32_t tree)
+{
+	return &world->begins[(size_t)priority * world->o->n_devices + tree];
+}
+
 static struct golden_begin *golden_begin_of(
 	const struct golden_world *world, const struct pause_edge *edge)
 {
-	return &world->begins[(size_t)edge->priority * world->o->n_devices + edge->tree];
+	return golden_begin_at(world, edge->priority, edge->tree);
 }
 
 /* Once for all edges: in a storm there are as many roots as edges. Roots are sorted, strongest
@@ -370,8 +376,7 @@ static void golden_find_begins(struct golden_world *world)
 		world->a, struct golden_begin, OBSERVED_PRIORITIES * world->o->n_devices + 1);
 	for (size_t i = graph->n_roots; i-- > 0;) {
 		const struct pause_root *root = &graph->roots[i];
-		const struct pause_edge key = {.priority = root->priority, .tree = root->tree};
-		golden_begin_of(world, &key)->root = root;
+		golden_begin_at(world, root->priority, root->tree)->root = root;
 	}
 	for (size_t i = graph->n_cycles; i-- > 0;)
 		golden_begin_of(world, graph->cycles[i].edges[0])->ring = &graph->cycles[i];
