@@ -137,7 +137,7 @@ async function reload() {
 			return;
 		app.error = e;
 		if (e.status === 401)
-			askToken(e.message);
+			askToken();
 	}
 	if (app.loading === mine)
 		app.loading = null;
@@ -348,7 +348,7 @@ function drawBanners(ctx) {
 	render(element("banners"), rows.map((b) => h("div", { key: b.kind, class: "banner " + b.state, role: "alert" },
 		mark(b.state, b.title), " ", b.t ? [time(b.t), " "] : null, b.text, " ",
 		b.retry ? h("button", { type: "button", on: { click: () => live.retry() } }, "Try now") : null,
-		b.login ? h("button", { type: "button", on: { click: () => askToken("") } }, "Enter token") : null)));
+		b.login ? h("button", { type: "button", on: { click: askToken } }, "Enter token") : null)));
 }
 
 /* Tells a screen reader of a change, in one sentence and once. */
@@ -373,7 +373,7 @@ function frameArrived() {
 
 function linkChanged() {
 	if (live.link === "denied")
-		askToken(api.token() ? "The server refused the token." : "");
+		askToken();
 	if (live.link === "live" && app.error && !app.loading)
 		reload();
 	schedule();
@@ -440,8 +440,10 @@ function showTime() {
 		location.hash = link(app.here.name, app.here.args, { around: when + (when.length === 16 ? ":00Z" : "Z") });
 }
 
-function askToken(why) {
+/* The page and the stream both ask the server, and either may hear first that the token is wrong. */
+function askToken() {
 	const dialog = element("dialog");
+	const why = api.token() ? "The server refused the token." : "";
 	if (dialog.open && app.tokenOpen)
 		return;
 	app.tokenOpen = true;
