@@ -143,6 +143,14 @@ static int64_t telemetry_pulse_step(const struct series *series, struct arena *a
 	return median_ns;
 }
 
+/* Was the agent away before pulse @i, or its clock set? What a clock that was set forward and back
+ * timed ahead is not here, however short it was; the first pulse after it says so. */
+static bool telemetry_pulse_gap(const struct series *pulses, uint32_t i, int64_t usual_ns)
+{
+	const bool torn = !pulses->flat && (pulses->flags[i] & SF_RESTART);
+	return torn || pulses->t_ns[i] - pulses->t_ns[i - 1] > usual_ns;
+}
+
 static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in, const char *agent)
 {
 	struct pulse_gaps gaps = {.agent = agent};
@@ -158,7 +166,7 @@ static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in, const char
 	if (gaps.away)
 		gaps.v[gaps.n++] = (struct pulse_gap){newest_ns, in->window->to_ns};
 	for (uint32_t i = 1; i < s->n; i++)
-		if (s->t_ns[i] - s->t_ns[i - 1] > usual_ns)
+		if (telemetry_pulse_gap(s, i, usual_ns))
 			gaps.v[gaps.n++] = (struct pulse_gap){s->t_ns[i - 1], s->t_ns[i]};
 	/* Away since the first pulse that is known: whether it was there before is not known. */
 	for (size_t i = 0; i < gaps.n; i++)
