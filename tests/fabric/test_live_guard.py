@@ -17,7 +17,7 @@ def group(name):
     """The system calls of a group of systemd's, groups in it included."""
     p = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", name], capture_output=True, text=True, check=True)
     calls = set()
-    for word in p.stdout.split("\n"):
+    for word in re.sub("\x1b\\[[0-9;]*m", "", p.stdout).split("\n"):  # systemd 255 colours what goes into a pipe
         word = word.strip()
         if word.startswith("@") and word != name:
             calls |= group(word)
