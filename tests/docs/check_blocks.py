@@ -198,7 +198,7 @@ def script(page, wanted=is_run):
 
 def run_page(page, world, folder):
     place = tempfile.mkdtemp(dir=folder)
-    env = dict(os.environ, HOME=place, TMPDIR=place)
+    env = dict(os.environ, HOME=place, TMPDIR=place, TERM=os.environ.get("TERM", "xterm"))  # a reader has a terminal
     for left in (CONFIG, *glob.glob(DATABASE + "*")):
         if os.path.lexists(left):
             os.unlink(left)
