@@ -1,5 +1,6 @@
-/* print_coverage - the tables of docs/coverage.md, from the built-in profiles: which metric each
- * kind of switch tells over which protocol, and how that is known. */
+/* print_coverage - the tables of docs/coverage.md, from the built-in profiles and the index of what
+ * makers' models say: which metric each kind of switch tells over which protocol, since when, and
+ * how that is known. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "config/profile/profile_gnmi.h"
 #include "config/profile/profile_push.h"
 #include "db/model/metric.h"
+#include "tests/model_facts.h"
 
 /* The groups of metrics that devices tell; "agent." is ours. */
 static const struct chapter {
@@ -26,12 +28,33 @@ static const struct chapter {
 	{"cfg.", "Configured states, read back"},
 	{"nic.", "NICs of hosts"},
 };
+#define chapter_of_nics (&chapters[rw_countof(chapters) - 1])
 
 static char evidence_letter(enum evidence_kind kind)
 {
 	static const char letters[] = {
 		[EVIDENCE_DOCUMENT] = 'd', [EVIDENCE_MOCK] = 'm', [EVIDENCE_RECORDED] = 'R'};
 	return letters[kind];
+}
+
+/* The release from which on a model has all that brings @metric; NULL: as far back as it goes. */
+static const char *gnmi_since(const struct profile *profile, unsigned metric)
+{
+	const char *since = NULL;
+	for (size_t i = 0; i < profile->gnmi->n_streams; i++) {
+		const struct profile_gnmi_stream *stream = profile->gnmi->streams[i];
+		for (size_t k = 0; k < stream->n_values; k++) {
+			const struct profile_gnmi_value *value = &stream->values[k];
+			if (value->metric != (int)metric)
+				continue;
+			const struct fact *fact =
+				fact_of(profile->name, profile->gnmi->extends, value->path);
+			if (!fact || strcmp(fact->since, "-") == 0)
+				return NULL;
+			since = fact->since;
+		}
+	}
+	return since;
 }
 
 /* Returns whether anything was told. */
@@ -46,6 +69,9 @@ static bool print_cell(const struct profile *profile, unsigned metric)
 		printf("%s%s %c", told ? ", " : "",
 			coverage_protocol_name((enum coverage_protocol)p),
 			evidence_letter(cell.evidence.kind));
+		const char *since = p == COVERAGE_GNMI ? gnmi_since(profile, metric) : NULL;
+		if (since)
+			printf(" since %s", since);
 		told = true;
 	}
 	if (!told)
@@ -111,6 +137,66 @@ static void print_chapter(const struct profiles *profiles, const struct chapter 
 	printf("\n");
 }
 
+/* Exporters of hosts, one column each: the names of Prometheus text and of OpenTelemetry are the
+ * same. */
+static void print_exporters(const struct profiles *profiles)
+{
+	const struct profile_push_group *groups[64];
+	size_t n = 0;
+	printf("### Exporters of hosts\n\n| metric |");
+	for (size_t i = 0; i < profiles_count(profiles); i++) {
+		const struct profile *profile = profiles_at(profiles, i);
+		for (size_t k = 0; is_in(profile, chapter_of_nics) && k < profile->n_push; k++) {
+			printf(" %s %s |", profile->name, profile->push[k]->name);
+			groups[n++] = profile->push[k];
+		}
+	}
+	printf("\n|---|");
+	for (size_t i = 0; i < n; i++)
+		printf("---|");
+	printf("\n");
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		if (!is_of(chapter_of_nics, m) || !metric_is_told(profiles, m))
+			continue;
+		printf("| `%s` |", metric_info(m)->name);
+		for (size_t i = 0; i < n; i++) {
+			bool told = false;
+			for (size_t k = 0; k < groups[i]->n_values; k++)
+				told = told || groups[i]->values[k].metric == (int)m;
+			printf(" %c |", told ? evidence_letter(groups[i]->evidence.kind) : '-');
+		}
+		printf("\n");
+	}
+	printf("\n");
+}
+
+/* How many facts of the index are of @profile, from @source, with @verdict. */
+static size_t facts_count(const char *profile, char source, const char *verdict)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < facts.n; i++)
+		n += strcmp(facts.v[i].profile, profile) == 0 && *facts.v[i].source == source &&
+			strcmp(facts.v[i].verdict, verdict) == 0;
+	return n;
+}
+
+static void print_models(const struct profiles *profiles)
+{
+	printf("### Held against the makers' models\n\n");
+	printf("| profile | read from | served | told | absent |\n|---|---|---|---|---|\n");
+	for (size_t i = 0; i < profiles_count(profiles); i++)
+		for (int c = 0; c < 128; c++) {
+			const char *name = profiles_at(profiles, i)->name;
+			const size_t served = facts_count(name, (char)c, "served");
+			const size_t told = facts_count(name, (char)c, "told");
+			const size_t absent = facts_count(name, (char)c, "absent");
+			if (facts.sources[c] && served + told + absent)
+				printf("| %s | %s | %zu | %zu | %zu |\n", name, facts.sources[c],
+					served, told, absent);
+		}
+	printf("\n");
+}
+
 /* What no profile reads, so that nobody waits for it. */
 static void print_untold(const struct profiles *profiles)
 {
@@ -165,16 +251,21 @@ int main(void)
 			err_print(stderr, &errors.v[i]);
 		return 1;
 	}
+	if (facts_read(MODELS_TSV) < 0)
+		return 1;
 	printf("\n");
-	for (size_t c = 0; c < rw_countof(chapters); c++)
+	for (size_t c = 0; c + 1 < rw_countof(chapters); c++)
 		print_chapter(profiles, &chapters[c]);
+	print_exporters(profiles);
 	print_untold(profiles);
+	print_models(profiles);
 	printf("### Where it is known from\n\n");
 	printf("| profile | protocol | table, stream or group | evidence | where from |\n");
 	printf("|---|---|---|---|---|\n");
 	for (size_t i = 0; i < profiles_count(profiles); i++)
 		print_sources(profiles_at(profiles, i));
 	printf("\n");
+	facts_free();
 	profiles_free(profiles);
 	return 0;
 }

@@ -42,6 +42,8 @@ TABLE = [
     (QMON + "(?:tail-drop-packets|red-drop-packets-color-[0-3])", "queue.drops", 1, "add"), (QMON + "red-drop-packets-color-[0-3]", "queue.wred_drops", 1, "add"),
     (EVO + "txBytes", "queue.out_octets", 1, "add"), (EVO + "txPkts", "queue.out_packets", 1, "add"), (EVO + "(?:tail|red)DropPkts", "queue.drops", 1, "add"),
     (r"/state/interfaces/interface%s/counters/pfc\[priority=(?P<prio>\d)\]/in-pkts" % P, "pfc.rx_frames", 1, "add"), (r"/state/interfaces/interface%s/counters/pfc\[priority=(?P<prio>\d)\]/out-pkts" % P, "pfc.tx_frames", 1, "add"),
+    (r"/state/interfaces/interface%s/counters/errors/out-ecn-ce-marked-pkts" % P, "port.ecn_marked", 1, "add"),
+    (r"/state/interfaces/interface%s/ethernet/counters/fec-corrected-words" % P, "port.fec_corrected", 1, "add"), (r"/state/interfaces/interface%s/ethernet/counters/fec-uncorrectable-words" % P, "port.fec_uncorrectable", 1, "add"),
     (EVO + "redDropPkts", "queue.wred_drops", 1, "add"), (EVO + "ecnMarkedPkts", "queue.ecn_marked", 1, "add"),
     (r"/interfaces/interface%s/optics/module_temp" % P, "optic.temperature_c", 1.0, "add"),
     (r"/interfaces/interface%s/optics/lanediags/lane\[lane_number=\d\]/lane_laser_receiver_power_dbm" % P, "optic.rx_power_dbm", 1.0, "min"),

@@ -6,112 +6,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/profile/profile.h"
-#include "config/profile/profile_gnmi.h"
 #include "db/model/metric.h"
-
-#define INDEX "tests/unit/config/profile/models.tsv"
-#define FACTS_MAX 600
-
-struct fact {
-	char *profile, *verdict, *since, *unit, *path, *source;
-};
-
-static struct {
-	char *text;
-	struct fact v[FACTS_MAX];
-	size_t n;
-} facts;
-
-static bool is_of(const struct fact *fact, const char *profile)
-{
-	return profile && strcmp(fact->profile, profile) == 0;
-}
-
-static bool is_absent(const struct fact *fact)
-{
-	return strcmp(fact->verdict, "absent") == 0;
-}
-
-/* "/a/(b|c)" is "/a/b" and "/a/c". */
-static int facts_add(struct fact *fact)
-{
-	char *open = strchr(fact->path, '(');
-	if (!open) {
-		facts.v[facts.n] = *fact;
-		facts.v[facts.n].path = rw_strdup(fact->path);
-		return ++facts.n == FACTS_MAX ? -1 : 0;
-	}
-	*open = '\0';
-	char *list = open + 1, *tail = strchr(list, ')');
-	if (!tail)
-		return -1;
-	*tail++ = '\0';
-	for (char *leaf; (leaf = strsep(&list, "|"));) {
-		rw_cleanup(str_done) struct str path = {0};
-		struct fact one = *fact;
-		str_addf(&path, "%s%s%s", fact->path, leaf, tail);
-		one.path = path.s;
-		if (facts_add(&one) < 0)
-			return -1;
-	}
-	return 0;
-}
+#include "tests/model_facts.h"
 
 static int facts_open(void **state)
 {
-	size_t n = 0;
-	char *save = NULL;
-	if (str_read_file(INDEX, 1 << 20, &facts.text, &n, NULL) < 0)
-		return -1;
-	for (char *line = strtok_r(facts.text, "\n", &save); line;
-		line = strtok_r(NULL, "\n", &save)) {
-		struct fact f = {0};
-		char *words = line;
-		if (*line == '#')
-			continue;
-		char **const parts[] = {
-			&f.profile, &f.verdict, &f.since, &f.unit, &f.path, &f.source};
-		for (size_t i = 0; i < rw_countof(parts); i++)
-			*parts[i] = strsep(&words, "\t");
-		if (!f.source || words || facts_add(&f) < 0)
-			return -1;
-	}
-	return 0;
+	return facts_read("tests/unit/config/profile/models.tsv");
 }
 
 static int facts_close(void **state)
 {
-	for (size_t i = 0; i < facts.n; i++)
-		free(facts.v[i].path);
-	free(facts.text);
+	facts_free();
 	return 0;
-}
-
-static const struct fact *fact_absent(const char *profile, const char *path)
-{
-	for (size_t i = 0; i < facts.n; i++)
-		if (is_of(&facts.v[i], profile) && is_absent(&facts.v[i]) &&
-			profile_gnmi_is_under(path, facts.v[i].path))
-			return &facts.v[i];
-	return NULL;
-}
-
-static const struct fact *fact_served(const char *profile, const char *path)
-{
-	char plain[PROFILE_GNMI_PLAIN_MAX];
-	profile_gnmi_plain(path, plain, sizeof(plain));
-	for (size_t i = 0; i < facts.n; i++)
-		if (is_of(&facts.v[i], profile) && !is_absent(&facts.v[i]) &&
-			strcmp(facts.v[i].path, plain) == 0)
-			return &facts.v[i];
-	return NULL;
 }
 
 /* The model's unit of a time is the profile's. */
@@ -131,9 +39,7 @@ static void leaf_judge(
 	const struct profile *profile, const struct profile_gnmi_value *value, struct str *out)
 {
 	const struct fact *absent = fact_absent(profile->name, value->path);
-	const struct fact *served = fact_served(profile->name, value->path);
-	if (!served)
-		served = fact_served(profile->gnmi->extends, value->path);
+	const struct fact *served = fact_of(profile->name, profile->gnmi->extends, value->path);
 	if (absent)
 		str_addf(out, "%s: %s: %s is not served (source %s)\n", profile->name,
 			metric_info((unsigned)value->metric)->name, absent->path, absent->source);
@@ -163,7 +69,7 @@ static void profile_judge(const struct profile *profile, struct str *out)
 static bool is_judged(const struct profile *profile)
 {
 	for (size_t i = 0; profile->gnmi && i < facts.n; i++)
-		if (is_of(&facts.v[i], profile->name))
+		if (fact_is_of(&facts.v[i], profile->name))
 			return true;
 	return false;
 }
@@ -184,7 +90,7 @@ static void test_builtin_profiles(void **state)
 	}
 	if (out.n)
 		fail_msg("%s", out.s);
-	assert_int_equal(judged, 6);
+	assert_int_equal(judged, 7);
 	profiles_free(profiles);
 	err_list_done(&errors);
 }
@@ -231,6 +137,12 @@ static const struct {
 		"[priority={priority}]\", leaves: [{ path: in-pause-duration, metric: "
 		"pfc.rx_pause_ns, unit: us }] }]\n",
 		"in-pause-duration is not served (source L)"},
+	{"a leaf beside those of Juniper's state model",
+		"name: junos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n    "
+		"  subscribe: [{ path: /state }]\n      values: [{ at: "
+		"\"/state/interfaces/interface[name={port}]/counters/errors\", leaves: [{ path: "
+		"out-ecn-marked-pkts, metric: port.ecn_marked }] }]\n",
+		"nobody looked up"},
 	{"a field that no SONiC table has",
 		"name: sonic\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n    "
 		"  "
