@@ -5,8 +5,8 @@
  * CASE holds fabric.yaml and samples.tsv (metrics as recorded), and optionally flows.tsv, one flow
  * of one capture interval a line: from_s  to_s  device  port  sampling  src  dst  src_port  dst_qp
  * packets  octets  burst_bps The row of totals is added here. Each window's verdict is one line;
- * what stands behind it follows when it differs from the window before. Many windows that say the
- * same are one line.
+ * what stands behind it follows when it differs from the window before. Subjects of which the same
+ * is said, one after the other, share it; so do windows.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -152,17 +152,45 @@ struct story {
 	char member[64];
 };
 
-static void print_finding(
-	struct str *out, const struct finding *f, struct story *stories, size_t max)
+/* What is said of subjects one after the other: told once, behind all of them. */
+struct telling {
+	struct str subjects, said;
+	char device[64]; /* of the last subject: named once for all its ports */
+};
+
+static void telling_end(struct str *out, struct telling *t)
 {
-	char subject[256];
-	snprintf(subject, sizeof(subject), "%s %s", f->device ? f->device : "-",
-		f->group          ? f->group
-			: f->port ? f->port
-				  : "-");
-	str_addf(out, "  %s: %s %s %s\n    %-12s %s\n", subject, finding_verdict_name(f->verdict),
+	if (t->subjects.n > 0)
+		str_addf(out, "  %s: %s", t->subjects.s, t->said.s);
+	str_done(&t->subjects);
+	str_done(&t->said);
+	*t = (struct telling){0};
+}
+
+static void telling_add(
+	struct str *out, struct telling *t, const char *device, const char *port, struct str *said)
+{
+	if (t->subjects.n > 0 && !str_eq(t->said.s, said->s))
+		telling_end(out, t);
+	const char *comma = t->subjects.n > 0 ? ", " : "";
+	if (str_eq(t->device, device))
+		str_addf(&t->subjects, "%s%s", comma, port);
+	else
+		str_addf(&t->subjects, "%s%s %s", comma, device, port);
+	snprintf(t->device, sizeof(t->device), "%s", device);
+	str_done(&t->said);
+	t->said = *said;
+	*said = (struct str){0};
+}
+
+static void say_finding(struct str *out, const struct finding *f, const char *subject,
+	struct story *stories, size_t max)
+{
+	str_addf(out, "%s %s %s\n", finding_verdict_name(f->verdict),
 		f->verdict == FINDING_OVER ? severity_name(f->severity) : "-",
-		f->verdict == FINDING_OVER ? cause_name(f->cause) : "-", "says", f->summary);
+		f->verdict == FINDING_OVER ? cause_name(f->cause) : "-");
+	if (f->summary && f->summary[0])
+		str_addf(out, "    %-12s %s\n", "says", f->summary);
 	struct story *s = NULL;
 	for (size_t i = 0; i < max && !s; i++)
 		if (!stories[i].subject[0] || str_eq(stories[i].subject, subject))
@@ -181,8 +209,25 @@ static void print_finding(
 	print_details(out, f);
 }
 
-/* Windows that say the same, one after the other: from SAME_LEAST on they are one line. */
-enum { SAME_LEAST = 8 };
+static void print_findings(
+	struct str *out, const struct finding_list *found, struct story *stories, size_t max)
+{
+	struct telling telling = {0};
+	for (size_t i = 0; i < found->n; i++) {
+		const struct finding *f = &found->v[i];
+		const char *device = f->device ? f->device : "-", *port = f->port ? f->port : "-";
+		rw_cleanup(str_done) struct str said = {0};
+		char subject[256];
+		if (f->group)
+			port = f->group;
+		snprintf(subject, sizeof(subject), "%s %s", device, port);
+		say_finding(&said, f, subject, stories, max);
+		telling_add(out, &telling, device, port, &said);
+	}
+	telling_end(out, &telling);
+}
+
+/* Windows that say the same, one after the other: they are one line. */
 struct same {
 	struct str text; /* of the last window that was printed */
 	int64_t begin_ns, window_ns; /* of the first that says the same */
@@ -197,15 +242,10 @@ static void print_window(int64_t begin_ns, int64_t length_ns, const char *text)
 
 static void same_end(struct same *same)
 {
-	if (same->n >= SAME_LEAST) {
+	if (same->n > 0) {
 		char many[64];
-		snprintf(many, sizeof(many), ": %d windows say the same", same->n);
+		snprintf(many, sizeof(many), ": the same in %d windows", same->n);
 		print_window(same->begin_ns, same->n * same->window_ns, many);
-	} else {
-		for (int i = 0; i < same->n; i++) {
-			print_window(same->begin_ns + i * same->window_ns, same->window_ns, "");
-			fputs(str_or(same->text.s, ""), stdout);
-		}
 	}
 	same->n = 0;
 }
@@ -298,8 +338,7 @@ int main(int argc, char **argv)
 			break;
 		}
 		rw_cleanup(str_done) struct str text = {0};
-		for (size_t i = 0; i < found.n; i++)
-			print_finding(&text, &found.v[i], stories, rw_countof(stories));
+		print_findings(&text, &found, stories, rw_countof(stories));
 		same_add(&same, t, window_ns, &text);
 	}
 	same_end(&same);
