@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Inputs for the fuzz targets that have none in corpus/: small captures with a known truth, scripts of chance, requests, datagrams,
-stored records, and small databases. make_seeds.py FOLDER ROCEWATCH CASES writes FOLDER/<target>/; the same bytes each time, but for
+"""Inputs for the fuzz targets that have none, or too few, in corpus/: small captures with a known truth, scripts of chance, requests, datagrams,
+stored records, small databases, and what golden cases read. make_seeds.py FOLDER ROCEWATCH CASES writes FOLDER/<target>/; the same bytes each time, but for
 the databases and records, which ROCEWATCH makes of CASES, the inputs of golden cases."""
+import glob
 import json
 import os
 import random
@@ -160,18 +161,24 @@ def scripts(folder, base, count, size):
 		put(folder, 'script%d' % number, bytes(rng.choice([rng.randrange(8), rng.randrange(8), rng.randrange(256)]) for _ in range(size)))
 
 
-def gnmi_feed(folder):
-	"""The messages of the walker's corpus, to each profile; that corpus has two bytes of length before each message."""
+def walker_messages():
+	"""Name and messages of each file in the walker's corpus: a byte, then two bytes of length before each message."""
 	corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'corpus', 'gnmi_walk')
-	for number, name in enumerate(sorted(os.listdir(corpus))):
+	for name in sorted(os.listdir(corpus)):
 		with open(os.path.join(corpus, name), 'rb') as file:
 			data = file.read()[1:]
-		out = bytes([number])
+		messages = []
 		while len(data) >= 2:
-			n = int.from_bytes(data[:2], 'big')
-			out += bytes([number % 5]) + data[:2 + n]
-			data = data[2 + n:]
-		put(folder, name, out + b'\x00\xff\xff')
+			end = 2 + int.from_bytes(data[:2], 'big')
+			messages.append(data[:end])
+			data = data[end:]
+		yield name, messages
+
+
+def gnmi_feed(folder):
+	"""The messages of the walker's corpus, to each profile."""
+	for number, (name, messages) in enumerate(walker_messages()):
+		put(folder, name, bytes([number]) + b''.join(bytes([number % 5]) + message for message in messages) + b'\x00\xff\xff')
 
 
 def gnmi_update(names, keys, value):
@@ -389,7 +396,10 @@ def proto(tag, body):
 
 
 def gnmi_codec(folder):
-	"""A leaf whose value is a list in a list, three thousand deep."""
+	"""The messages of the walker's corpus, one by one; a leaf whose value is a list in a list, three thousand deep."""
+	for name, messages in walker_messages():
+		for number, message in enumerate(messages):
+			put(folder, '%s-%d' % (name, number), b'\0' + message[2:])
 	value = b'\x18\x01'
 	for _ in range(3000):
 		value = proto(0x42, proto(0x0a, value))
@@ -398,7 +408,14 @@ def gnmi_codec(folder):
 
 
 TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
-	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'rollup_row', 'clickhouse', 'gnmi_codec')
+	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'rollup_row', 'clickhouse', 'gnmi_codec', 'config', 'import_sonic')
+
+
+def golden(cases, inputs, folder):
+	"""What golden cases read: each file that @inputs names below the folder of all cases."""
+	for path in glob.glob(os.path.join(cases, inputs)):
+		with open(path, 'rb') as file:
+			put(folder, '-'.join(path.split(os.sep)[-2:]), file.read())
 
 
 def main():
@@ -429,6 +446,8 @@ def main():
 	gnmi_codec(folders['gnmi_codec'])
 	gnmi_objects(folders['gnmi_feed'])
 	printed(folders['printed'])
+	golden(sys.argv[3], 'config/*/input.yaml', folders['config'])
+	golden(sys.argv[3], 'import/*/*.json', folders['import_sonic'])
 	stored(os.path.abspath(sys.argv[2]), sys.argv[3], folders)
 	return 0
 
