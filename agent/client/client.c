@@ -917,3 +917,15 @@ int direct_write(const struct client *client, direct_fn *fn, void *arg, struct e
 	entities_free(entities);
 	return rc;
 }
+
+int client_act(const struct client *client, const char *action, const char *id, const char *note,
+	struct err *e)
+{
+	json_t *reply = NULL;
+	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", action, "id", id, "note", note);
+	if (!request)
+		return err_set(e, -EINVAL, "expected text in UTF-8");
+	const int rc = client_ask(client, request, &reply, e);
+	json_decref(reply);
+	return rc;
+}

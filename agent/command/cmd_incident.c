@@ -180,20 +180,6 @@ static int cmd_incident_run_export(
 
 /* ---- what people do ---------------------------------------------------------------- */
 
-static int action_by_agent(const struct client *client, const char *action, const char *id,
-	const char *text, struct err *e)
-{
-	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", action, "id", id, "note", text),
-	       *reply = NULL;
-	int rc;
-	if (request)
-		rc = client_ask(client, request, &reply, e);
-	else
-		rc = err_set(e, -EINVAL, "expected text in UTF-8");
-	json_decref(reply);
-	return rc;
-}
-
 static int cmd_incident_restore(struct ledger *ledger, const json_t *incident)
 {
 	rw_cleanup(freep) char *json = json_dumps(incident, JSON_COMPACT);
@@ -255,7 +241,7 @@ static int cmd_incident_run_action(
 		rc = err_set(
 			e, -EINVAL, "an incident cannot be merged into itself; name another one");
 	else if (client_writer_pid(client) != 0)
-		rc = action_by_agent(client, args->argv[0], id, text, e);
+		rc = client_act(client, args->argv[0], id, text, e);
 	else
 		rc = direct_write(client, action_direct,
 			&(struct direct_action){

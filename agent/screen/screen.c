@@ -289,15 +289,43 @@ static bool screen_is_erase(int key)
 	return key == SCREEN_KEY_BACKSPACE || key == KEY_DELETE || key == KEY_BACKSPACE_ASCII;
 }
 
-/* While a filter is typed: Enter takes it, Escape drops what was typed. */
+static void screen_begin_line(struct screen *screen, enum screen_line line)
+{
+	screen->line = line;
+	*screen->typed = '\0';
+}
+
+/* The incident that is selected or shown; nothing happens where there is none. */
+static void screen_begin_ack(struct screen *screen)
+{
+	const struct screen_place *place = screen_place_of(screen);
+	const char *id = screen->row_subject;
+	if (*place->subject)
+		id = place->subject;
+	if (!place->page->incident || !*id)
+		return;
+	memcpy(screen->ack_id, id, sizeof(screen->ack_id));
+	screen_begin_line(screen, SCREEN_LINE_ACK);
+}
+
+static void screen_take_line(struct screen *screen)
+{
+	if (screen->line == SCREEN_LINE_ACK) {
+		screen->ack = true;
+		return;
+	}
+	snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
+	screen_place_of(screen)->selected = 0;
+}
+
+/* While a line is typed: Enter takes it, Escape drops what was typed. */
 static void screen_type(struct screen *screen, int key)
 {
 	size_t n = strlen(screen->typed);
 	if (key == SCREEN_KEY_ENTER)
-		snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
+		screen_take_line(screen);
 	if (key == SCREEN_KEY_ENTER || key == SCREEN_KEY_ESCAPE) {
-		screen->typing = false;
-		screen_place_of(screen)->selected = 0;
+		screen->line = SCREEN_LINE_KEYS;
 	} else if (screen_is_erase(key) && n > 0) {
 		screen->typed[n - 1] = '\0';
 	} else if (key >= ' ' && key < KEY_DELETE && n + 1 < sizeof(screen->typed)) {
@@ -377,7 +405,9 @@ static bool screen_escape(struct screen *screen, int key)
 
 bool screen_press(struct screen *screen, int key)
 {
-	if (screen->typing) {
+	if (key != SCREEN_KEY_NONE)
+		*screen->said = '\0';
+	if (screen->line != SCREEN_LINE_KEYS) {
 		screen_type(screen, key);
 		return false;
 	}
@@ -394,10 +424,8 @@ bool screen_press(struct screen *screen, int key)
 	case 'q': screen->quit = true; break;
 	case ' ': screen->paused = !screen->paused; break;
 	case 'o': screen_next_order(screen); break;
-	case '/':
-		screen->typing = true;
-		*screen->typed = '\0';
-		break;
+	case 'a': screen_begin_ack(screen); break;
+	case '/': screen_begin_line(screen, SCREEN_LINE_FILTER); break;
 	default: break;
 	}
 	return false;
@@ -420,7 +448,7 @@ static void screen_put_keys(const struct screen *screen, struct canvas *canvas, 
 	static const char back[] = " [Esc]back";
 	const char *always = " [/]filter [?]help [q]uit";
 	if (canvas->cols >= FOOT_WIDE_COLS)
-		always = " [/]filter [o]rder [space]hold [?]help [q]uit";
+		always = " [a]ck [/]filter [o]rder [space]hold [?]help [q]uit";
 	int room = canvas->cols - canvas_width(always);
 	int col = 0;
 	if (screen->depth > 0)
@@ -443,10 +471,16 @@ static void screen_put_foot(const struct screen *screen, struct canvas *canvas)
 {
 	int row = canvas->rows - 1;
 	canvas_paint(canvas, row, 0, canvas->cols, STYLE_BAR);
-	if (screen->typing)
+	if (screen->line == SCREEN_LINE_FILTER)
 		canvas_putf(canvas, row, 1, canvas->cols - 2, STYLE_BAR,
 			"filter (device, port, host, job, cause; Enter takes it): %s_",
 			screen->typed);
+	else if (screen->line == SCREEN_LINE_ACK)
+		canvas_putf(canvas, row, 1, canvas->cols - 2, STYLE_BAR,
+			"acknowledge %s, with a note or none (Enter sends it): %s_", screen->ack_id,
+			screen->typed);
+	else if (*screen->said)
+		canvas_put(canvas, row, 1, canvas->cols - 2, STYLE_BAR, screen->said);
 	else
 		screen_put_keys(screen, canvas, row);
 }
@@ -481,6 +515,7 @@ static void screen_paint_page(struct screen *screen, const struct screen_docs *d
 	bool ready = page->path ? docs->page || docs->answer : docs->wall != NULL;
 	screen->n_rows = 0;
 	screen->n_visible = rows;
+	*screen->row_subject = '\0'; /* until the page names it: it may have no row */
 	if (page->path && docs->page_error) {
 		canvas_put(canvas, row, 1, canvas->cols - 2, STYLE_ALARM, docs->page_error);
 		return;

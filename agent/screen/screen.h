@@ -47,6 +47,9 @@ enum screen_key {
 
 enum { SCREEN_TEXT_MAX = 160, SCREEN_DEPTH_MAX = 8 };
 
+/* What is being typed in the foot line: a filter, or the note of an acknowledgement. */
+enum screen_line { SCREEN_LINE_KEYS, SCREEN_LINE_FILTER, SCREEN_LINE_ACK };
+
 /* One level of the drill-down: a page, whom it is about, and where the reader stands on it. */
 struct screen_place {
 	const struct screen_page *page;
@@ -60,8 +63,12 @@ struct screen {
 	struct screen_place stack[SCREEN_DEPTH_MAX]; /* [0] is the wall */
 	size_t depth; /* of the page that is shown, from 0 */
 	char filter[SCREEN_TEXT_MAX]; /* "" shows all */
-	char typed[SCREEN_TEXT_MAX]; /* a filter that is being typed */
-	bool typing, paused, quit;
+	enum screen_line line;
+	char typed[SCREEN_TEXT_MAX]; /* in .line, so far */
+	char ack_id[SCREEN_TEXT_MAX]; /* the incident that .typed is the note for */
+	bool ack; /* the note is complete: whoever runs the screen sends it and clears this */
+	char said[SCREEN_TEXT_MAX]; /* what came of it; in the foot line until the next key */
+	bool paused, quit;
 	/* What the last painting found, for the next key. */
 	int n_rows, n_visible;
 	char row_subject[SCREEN_TEXT_MAX]; /* of the selected row */
@@ -94,6 +101,7 @@ struct screen_page {
 	const struct view *view; /* the text layout of that document; NULL: it is painted */
 	const char *const *orders; /* names of the orders of its rows, ended by NULL; NULL none */
 	const struct screen_page *enter; /* what Enter opens for the selected row */
+	bool incident; /* its rows, or what it is about, are incidents: they can be acknowledged */
 	void (*paint)(struct screen *screen, const struct screen_docs *docs, struct canvas *canvas,
 		int row, int rows);
 };

@@ -871,6 +871,7 @@ static const char help_keys[] =
 	"  Enter            open the selected row; on the wall the first incident\n"
 	"  Esc, Backspace   one page back; Esc also clears the filter\n"
 	"  /                filter by device, port, host, job or cause; * ? [a-c]\n"
+	"  a                acknowledge the selected incident, with a note\n"
 	"  o                next order of the rows\n"
 	"  space            hold the screen still, and go on\n"
 	"  q                quit\n";
@@ -903,6 +904,7 @@ static const struct screen_page page_card = {
 	.path = "incident/show",
 	.param = "id",
 	.view = &incident_card_view,
+	.incident = true,
 	.paint = page_paint_text,
 };
 static const struct screen_page page_port = {
@@ -916,6 +918,7 @@ static const struct screen_page page_wall = {
 	.name = "wall",
 	.orders = screen_incident_orders,
 	.enter = &page_card,
+	.incident = true,
 	.paint = screen_wall_paint,
 };
 static const struct screen_page page_incidents = {
@@ -925,6 +928,7 @@ static const struct screen_page page_incidents = {
 	.title = "OPEN INCIDENTS",
 	.orders = screen_incident_orders,
 	.enter = &page_card,
+	.incident = true,
 	.paint = page_paint_incidents,
 };
 static const struct screen_page page_tree = {

@@ -390,9 +390,12 @@ static enum canvas_style cell_incident_total(const void *row, struct str *out)
 	return STYLE_PLAIN;
 }
 
+/* Commands take an id that is shortened while it stays unambiguous. */
+enum { SCREEN_ID_SHOWN = 5 };
+
 static enum canvas_style cell_incident_id(const void *row, struct str *out)
 {
-	str_add(out, str_or(((const struct open_incident *)row)->id, ""));
+	str_addf(out, "%.*s", SCREEN_ID_SHOWN, str_or(((const struct open_incident *)row)->id, ""));
 	return STYLE_DIM;
 }
 
@@ -438,7 +441,7 @@ const struct screen_column screen_incident_columns[] = {
 	{"CAUSE", 20, 130, false, cell_incident_cause},
 	{"WHAT", 0, 0, false, cell_incident_text},
 	{"OWNER", 12, 100, false, cell_incident_owner},
-	{"ID", 8, 120, false, cell_incident_id},
+	{"ID", SCREEN_ID_SHOWN, 0, false, cell_incident_id},
 };
 const size_t screen_incident_n_columns = rw_countof(screen_incident_columns);
 

@@ -30,15 +30,17 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-/* A question has its slot: a newer one replaces it while it waits. The page is answered first. */
+/* A question has its slot: a newer one replaces it while it waits. An acknowledgement goes first,
+ * then the page. */
 #define SCREEN_ERROR_MAX 1400 /* place and text of struct err */
 
-enum screen_slot { SCREEN_SLOT_PAGE, SCREEN_SLOT_WALL, SCREEN_SLOTS };
+enum screen_slot { SCREEN_SLOT_ACK, SCREEN_SLOT_PAGE, SCREEN_SLOT_WALL, SCREEN_SLOTS };
 
 struct screen_question {
 	const char *path; /* of a served document; NULL: the wall */
 	const char *param; /* NULL none */
-	char subject[SCREEN_TEXT_MAX]; /* the value of @param */
+	char subject[SCREEN_TEXT_MAX]; /* the value of @param, or the incident to acknowledge */
+	char note[SCREEN_TEXT_MAX]; /* of the acknowledgement; "" none */
 	const struct view *view; /* NULL: no text is wanted */
 	/* Instead of the document; NULL: none. */
 	const void *(*read)(struct client *client, struct arena *a, struct err *e);
@@ -147,6 +149,26 @@ static int reader_make_answer(const struct globals *globals, const struct screen
 	return r;
 }
 
+/* The agent that writes the database does it, and knows who asks. */
+static int reader_acknowledge(
+	const struct globals *globals, const struct screen_question *question, struct err *e)
+{
+	struct client client;
+	const char *note = NULL;
+	if (*question->note)
+		note = question->note;
+	int r = client_open(&client, globals, STATE_SPAN_NS, e);
+	if (r < 0)
+		return r;
+	if (client_writer_pid(&client) == 0)
+		r = err_set(
+			e, -ENOENT, "no agent writes this database: 'rocewatch incident ack' can");
+	else
+		r = client_act(&client, "ack", question->subject, note, e);
+	client_done(&client);
+	return r;
+}
+
 static void reader_put_error(struct screen_answer *answer, const struct err *e)
 {
 	char place[16] = "";
@@ -159,13 +181,15 @@ static void reader_put_error(struct screen_answer *answer, const struct err *e)
 		str_if(*e->file, ": "), text);
 }
 
-/* screen_read - one question, here and now. */
-static void screen_read(const struct globals *globals, const struct screen_question *question,
-	struct screen_answer *ret)
+/* screen_read - one question of @slot, here and now. */
+static void screen_read(const struct globals *globals, enum screen_slot slot,
+	const struct screen_question *question, struct screen_answer *ret)
 {
 	struct err e = {0};
 	*ret = (struct screen_answer){.question = *question};
-	if (question->path && !question->read)
+	if (slot == SCREEN_SLOT_ACK)
+		ret->code = reader_acknowledge(globals, question, &e);
+	else if (question->path && !question->read)
 		ret->code = reader_make_page(globals, question, &ret->doc, &e);
 	else
 		ret->code = reader_make_answer(globals, question, ret, &e);
@@ -201,7 +225,7 @@ static void reader_answer(struct screen_reader *reader, struct reader_slot *slot
 	slot->asked = false;
 	slot->running = true;
 	pthread_mutex_unlock(&reader->lock);
-	screen_read(reader->globals, &question, &answer);
+	screen_read(reader->globals, (enum screen_slot)(slot - reader->slots), &question, &answer);
 	pthread_mutex_lock(&reader->lock);
 	slot->running = false;
 	if (slot->answered)
@@ -537,6 +561,31 @@ static void run_ask_page(struct screen_run *run)
 	screen_reader_ask(run->reader, SCREEN_SLOT_PAGE, &question);
 }
 
+/* Whom and with what note was typed. */
+static void run_ask_ack(struct screen_run *run)
+{
+	struct screen_question question = {0};
+	memcpy(question.subject, run->screen.ack_id, sizeof(question.subject));
+	memcpy(question.note, run->screen.typed, sizeof(question.note));
+	run->screen.ack = false;
+	screen_reader_ask(run->reader, SCREEN_SLOT_ACK, &question);
+}
+
+static void run_take_ack(struct screen_run *run)
+{
+	struct screen_answer answer;
+	if (!screen_reader_take(run->reader, SCREEN_SLOT_ACK, &answer))
+		return;
+	if (answer.code < 0)
+		snprintf(run->screen.said, sizeof(run->screen.said), "not acknowledged: %s",
+			answer.error);
+	else
+		snprintf(run->screen.said, sizeof(run->screen.said), "%s is acknowledged",
+			answer.question.subject);
+	screen_answer_done(&answer);
+	run_ask_wall(run);
+}
+
 static bool run_is_due(
 	struct screen_run *run, enum screen_slot slot, int64_t interval_ns, mono_t now)
 {
@@ -674,6 +723,9 @@ static void run_loop(struct screen_run *run, bool utf8)
 			run->took_ns[SCREEN_SLOT_PAGE] = 0;
 			run_ask_page(run);
 		}
+		if (run->screen.ack)
+			run_ask_ack(run);
+		run_take_ack(run);
 		run_take_wall(run);
 		run_take_page(run);
 		run_ask(run);

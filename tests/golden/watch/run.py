@@ -106,7 +106,7 @@ def mask(text):
     # Windows begin at multiples of 10.007 s, not at the quarter of an hour: what it cost so far, and the window in which it opened.
     text = re.sub(r"\$\d\d+(?= )", digits, text)
     text = re.sub(r"is paused [\d.]+ % of the time, at \d+ % of line", digits, text)
-    text = re.sub(r"(?m)^( (?:critical|warning|info) .* )[a-z2-7]{8} *$", r"\1iiiiiiii", text)  # an incident's id holds the time
+    text = re.sub(r"(?m)^( (?:critical|warning|info) .* )[a-z2-7]{5} *$", r"\1iiiii", text)  # an incident's id holds the time
     return re.sub(r"(?m) +$", "", text)
 
 
@@ -267,6 +267,12 @@ def keys(cases, update):
         screen.until("JOB train")
         screen.keys("d")
         screen.until("TO DO")
+        screen.keys("p")
+        screen.until("PAUSED PORTS.*\n.*IT PAUSED US")
+        screen.keys("i", "a")
+        screen.until("acknowledge [a-z2-7]{8}, with a note or none")
+        screen.keys("fans", "Enter")
+        screen.until("not acknowledged: no agent writes this database")
         screen.keys("p")
         screen.until("PAUSED PORTS.*\n.*IT PAUSED US")
         screen.keys("/", "leaf1", "Enter")

@@ -487,6 +487,49 @@ static void other_keys(void **state)
 	assert_true(screen.quit);
 }
 
+static void acknowledges(void **state)
+{
+	static const struct {
+		const char *keys;
+		const char *id, *note; /* NULL: nothing is sent */
+	} rows[] = {
+		{"a\n", "aaaaaa29", ""}, {"aoptic ordered\n", "aaaaaa29", "optic ordered"},
+		{"ia x\177q\n", "aaaaaa29", " q"}, {"i/leaf19\naq\n", "aaaaaa19", "q"},
+		{"i\na\n", "aaaaaa29", ""}, /* on its card */
+		{"a\033", NULL, NULL}, {"i/nowhere\na\n", NULL, NULL},
+		{"pa\n", NULL, NULL}, /* rows of ports */
+	};
+	struct watch_answer *wall = full_wall(30), *calm = full_wall(0);
+	const struct screen_docs docs = docs_of(wall), none = docs_of(calm);
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct screen screen;
+		screen_init(&screen);
+		for (const char *key = rows[i].keys; *key; key++) {
+			free(painted(
+				&screen, &docs, 80, 24)); /* it finds the row that is selected */
+			screen_press(&screen, (unsigned char)*key);
+		}
+		assert_int_equal(screen.ack, rows[i].id != NULL);
+		assert_string_equal(rows[i].id ? screen.ack_id : "", rows[i].id ? rows[i].id : "");
+		assert_string_equal(rows[i].id ? screen.typed : "", rows[i].id ? rows[i].note : "");
+	}
+	struct screen screen;
+	screen_init(&screen);
+	strcpy(screen.row_subject, "leaf1:Ethernet2"); /* of the page of ports, before */
+	press(&screen, "p");
+	press(&screen, "\177");
+	free(painted(&screen, &none, 80, 24));
+	press(&screen, "a\n");
+	assert_false(screen.ack); /* nothing is open */
+	strcpy(screen.said, "aaaaaa00 is acknowledged");
+	rw_cleanup(freep) char *said = painted(&screen, &none, 80, 24);
+	expect(said, "\n aaaaaa00 is acknowledged");
+	screen_press(&screen, SCREEN_KEY_NONE); /* a turn without a key */
+	assert_string_not_equal(screen.said, "");
+	press(&screen, "j");
+	assert_string_equal(screen.said, "");
+}
+
 /* ---- pages ------------------------------------------------------------------------ */
 
 static json_t *heat_doc(int n_rows, int n_peers)
@@ -661,6 +704,7 @@ int main(void)
 		cmocka_unit_test(lists_scroll),
 		cmocka_unit_test(filter_and_order),
 		cmocka_unit_test(other_keys),
+		cmocka_unit_test(acknowledges),
 		cmocka_unit_test(heat_map_fits),
 		cmocka_unit_test(texts_wrap_and_scroll),
 		cmocka_unit_test(ports_say_what_is_known),
