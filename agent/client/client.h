@@ -126,7 +126,8 @@ void client_store_holders(const struct client *client, struct str *out);
 /* client_ask - a request to the agent that writes the database; @request is taken. 0 with its reply
  * (a new reference), or negative errno with @e filled, also when the agent refuses. */
 int client_ask(const struct client *client, json_t *request, json_t **ret, struct err *e);
-/* client_act - an action on incident @id, such as "ack", by that agent; @note: its text, or NULL. */
+/* client_act - an action on incident @id, such as "ack", by that agent; @note: its text, or NULL.
+ */
 int client_act(const struct client *client, const char *action, const char *id, const char *note,
 	struct err *e);
 /* client_own_name - who acts where no agent is asked: the user's name, or "uid N". */
