@@ -122,6 +122,7 @@ struct fabric_threshold { /* declared thresholds: what no protocol can read back
 	uint64_t kmin_bytes, kmax_bytes, headroom_bytes, xoff_level_bytes, xon_level_bytes,
 		xon_offset_bytes, cell_bytes, pool_bytes;
 	double pmax, alpha;
+	double kmin_share, kmax_share; /* of relative ECN; NAN = not given */
 };
 
 struct fabric_class { /* policy.classes: what is declared of one priority */

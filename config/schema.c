@@ -337,6 +337,11 @@ static const struct field threshold_rows[] = {
 	THRESHOLD(kmax_bytes, "kmax", "ECN: queue length from which every packet is marked."),
 	VALUE(fabric_threshold, pmax, "pmax", OPT_RATIO, NULL, "0%", "100%",
 		"ECN: share of packets marked just below kmax."),
+	VALUE(fabric_threshold, kmin_share, "kmin_share", OPT_RATIO, NULL, "0%", "100%",
+		"Relative ECN: share of the queue's dynamic quota from which packets are marked; "
+		"kmin and kmax are ignored then."),
+	VALUE(fabric_threshold, kmax_share, "kmax_share", OPT_RATIO, NULL, "0%", "100%",
+		"Relative ECN: share of the quota at which marking reaches pmax."),
 	VALUE(fabric_threshold, alpha, "alpha", OPT_RATIO, NULL, "0", "1024",
 		"Dynamic threshold of the priority group: share of the free pool, such as 1/8."),
 	THRESHOLD(headroom_bytes, "headroom",

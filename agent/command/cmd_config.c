@@ -287,11 +287,11 @@ static int run_explain(struct command_args *args)
 static int run_import(struct command_args *args)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
-	if (strcmp(args->argv[1], "sonic") != 0)
-		return usage_error(
-			&command_config, "unknown format '%.64s'; expected sonic", args->argv[1]);
 	const char *const *paths = (const char *const *)args->argv + 2;
-	const int rc = import_sonic_files(paths, stdout, &errors, &warnings);
+	const int rc = import_files(args->argv[1], paths, stdout, &errors, &warnings);
+	if (rc == -ENOENT)
+		return usage_error(&command_config,
+			"unknown format '%.64s'; expected sonic or nvue", args->argv[1]);
 	command_mistakes(paths[0], &errors);
 	command_warnings(args->g, &warnings);
 	if (rc < 0)
@@ -409,13 +409,15 @@ static const struct subcommand subcommands[] = {
 			{"config explain --format json", "writes all keys as a document"}},
 		.run = run_explain},
 	{.name = "import",
-		.args = "sonic FILE...",
-		.summary = "a configuration from config_db.json of switches",
+		.args = "sonic|nvue FILE...",
+		.summary =
+			"a configuration from what SONiC or Cumulus switches are configured with",
 		.help = "Reads the config_db.json (or a dump of CONFIG_DB) of one or more "
 			"switches, each with a dump of its APPL_DB behind it where the buffer "
 			"model is dynamic, and prints a configuration with their links and the "
 			"thresholds of their lossless priorities; what it cannot use is listed on "
-			"stderr.",
+			"stderr. nvue is Cumulus Linux: 'nv config show -o json', or what a GET of "
+			"/nvue_v1/ answers; it has thresholds, also of relative ECN, and no links.",
 		.examples = {{"config import sonic config_db.json",
 				     "prints a configuration with the links of one switch"},
 			{"config import sonic config_db.json > imported.yaml",

@@ -53,7 +53,7 @@ static int import_fabric(
 	FILE *out = open_memstream(&text, &size);
 	if (!out)
 		return -ENOMEM;
-	int rc = import_sonic_files(files, out, &errors, &warnings);
+	int rc = import_files("sonic", files, out, &errors, &warnings);
 	fclose(out);
 	if (rc == 0)
 		rc = config_parse(

@@ -1,4 +1,4 @@
-/* import_internal - the set of devices that import_sonic.c and import_sonic.c fill and
+/* import_internal - the set of devices that import_sonic.c and import_nvue.c fill and
  * import_print.c writes. */
 #ifndef RW_AGENT_IMPORT_INTERNAL_H
 #define RW_AGENT_IMPORT_INTERNAL_H
@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <jansson.h>
 
 #include "base/arena.h"
 #include "agent/import/import_sonic.h"
@@ -30,6 +32,7 @@ struct import_row { /* thresholds of one lossless priority of one port; 0 or NAN
 	int line; /* where it is named; 0 unknown */
 	uint64_t kmin, kmax, headroom, xon_level, xon_offset, pool;
 	double pmax, alpha;
+	double kmin_share, kmax_share; /* relative ECN; NAN: .kmin and .kmax count */
 };
 struct import_port {
 	const char *name, *alias; /* alias "" unknown */
@@ -41,6 +44,7 @@ struct import_port {
 struct import_device {
 	const char *name, *type, *address, *sku; /* "" unknown */
 	const char *file; /* its own; NULL */
+	const char *profile; /* of its own file; NULL */
 	unsigned lossless; /* bits */
 	bool own; /* its own file was read; else a neighbour's names it */
 	bool host;
@@ -55,6 +59,7 @@ struct import_set {
 	size_t n_devices, cap_devices;
 	unsigned lossless; /* bits */
 	uint64_t lossless_mtu; /* 0 unknown */
+	bool discover; /* what was read says nothing of links */
 	struct import_device *newest; /* whose own file was read last; NULL */
 	const char **files;
 	size_t n_files, cap_files;
@@ -63,5 +68,18 @@ struct import_set {
 struct import_device *import_device(struct import_set *set, const char *name); /* made when new */
 struct import_port *import_port(
 	struct import_set *set, struct import_device *device, const char *name, bool make);
+
+/* import_at - what stands in @json at @keys, one below the other, ended by NULL; NULL: nothing. */
+const json_t *import_at(const json_t *json, const char *const *keys);
+#define IMPORT_AT(json, ...) import_at(json, (const char *const[]){__VA_ARGS__, NULL})
+
+/* import_is_device_name - as our configuration takes it; "host" is a word of its own there. */
+bool import_is_device_name(const char *text);
+
+/* import_nvue - one NVUE document of Cumulus Linux ("nv config show -o json", or what a GET of
+ * /nvue_v1/ answers): the thresholds of its lossless priorities, for every port and for those with
+ * a profile of their own. 0, or -EINVAL with at least one error. */
+int import_nvue(struct import_set *set, const char *text, size_t n, const char *name,
+	struct err_list *errors, struct err_list *warnings);
 
 #endif

@@ -93,10 +93,11 @@ static void device_print(
 	if (*device->address)
 		address = device->address;
 	fprintf(out,
-		"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: imported }%s "
+		"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: imported "
+		"}%s%s "
 		"}",
 		device->name, import_print_role(set, device), address,
-		str_if(device->own, ", profile: sonic"));
+		str_if(device->own, ", profile: "), str_or(device->profile, ""));
 	if (!device->own)
 		fputs("  # a neighbour; its own file was not read", out);
 	else if (*device->sku && text_is_clean(device->sku))
@@ -244,7 +245,7 @@ static void links_print(const struct import_set *set, FILE *out)
 		for (size_t k = 0; k < set->devices[i]->n_ports; k++)
 			link_take(&links, set, i, k, out);
 	if (links.n == 0)
-		fputs("links: []\n", out);
+		fprintf(out, "links: %s\n", set->discover ? "discover" : "[]");
 	free(links.v);
 }
 
@@ -261,14 +262,17 @@ static bool row_same(const struct import_row *left, const struct import_row *rig
 		left->kmax == right->kmax && left->headroom == right->headroom &&
 		left->xon_level == right->xon_level && left->xon_offset == right->xon_offset &&
 		left->pool == right->pool && import_print_same(left->pmax, right->pmax) &&
-		import_print_same(left->alpha, right->alpha);
+		import_print_same(left->alpha, right->alpha) &&
+		import_print_same(left->kmin_share, right->kmin_share) &&
+		import_print_same(left->kmax_share, right->kmax_share);
 }
 
 static bool import_print_row_empty(const struct import_row *row)
 {
 	return !row->lossless ||
 		(!row->kmin && !row->kmax && !row->headroom && !row->xon_level &&
-			!row->xon_offset && !row->pool && isnan(row->pmax) && isnan(row->alpha));
+			!row->xon_offset && !row->pool && isnan(row->pmax) && isnan(row->alpha) &&
+			isnan(row->kmin_share));
 }
 
 static void size_print(FILE *out, const char *key, uint64_t bytes)
@@ -284,6 +288,9 @@ static void row_print(const struct import_device *device, const char *port, unsi
 		priority);
 	size_print(out, "kmin", row->kmin);
 	size_print(out, "kmax", row->kmax);
+	if (!isnan(row->kmin_share))
+		fprintf(out, ", kmin_share: %.0f%%, kmax_share: %.0f%%", row->kmin_share * 100,
+			row->kmax_share * 100);
 	if (!isnan(row->pmax))
 		fprintf(out, ", pmax: %.0f%%", row->pmax * 100);
 	if (row->alpha < 1) /* false for NAN */
@@ -352,10 +359,14 @@ static int import_print_by_name(const void *left, const void *right)
 		(*(const struct import_device *const *)right)->name);
 }
 
+/* "*", which fits every port, last: of thresholds the first that fits counts. */
 static int by_port(const void *left, const void *right)
 {
-	return name_compare(((const struct import_port *)left)->name,
-		((const struct import_port *)right)->name);
+	const char *one = ((const struct import_port *)left)->name;
+	const char *other = ((const struct import_port *)right)->name;
+	if (str_eq(one, "*") != str_eq(other, "*"))
+		return str_eq(one, "*") ? 1 : -1;
+	return name_compare(one, other);
 }
 
 void import_print(struct import_set *set, FILE *out)
@@ -388,22 +399,36 @@ void import_print(struct import_set *set, FILE *out)
 
 enum { IMPORT_FILE_MAX = 64 << 20 };
 
-static int import_file(struct import_set *set, const char *path, struct err_list *errors,
-	struct err_list *warnings)
+typedef int import_fn(struct import_set *set, const char *text, size_t n, const char *file,
+	struct err_list *errors, struct err_list *warnings);
+
+static const struct {
+	const char *name;
+	import_fn *read;
+} import_formats[] = {{"sonic", import_sonic}, {"nvue", import_nvue}};
+
+static int import_file(struct import_set *set, import_fn *read, const char *path,
+	struct err_list *errors, struct err_list *warnings)
 {
 	rw_cleanup(freep) char *text = NULL;
 	size_t n;
 	struct err e = {0};
 	const int rc = str_read_file(path, IMPORT_FILE_MAX, &text, &n, &e);
 	if (rc == 0)
-		return import_sonic(set, text, n, path, errors, warnings);
+		return read(set, text, n, path, errors, warnings);
 	err_list_add(errors, &e);
 	return rc;
 }
 
-int import_sonic_files(
-	const char *const *paths, FILE *out, struct err_list *errors, struct err_list *warnings)
+int import_files(const char *format, const char *const *paths, FILE *out, struct err_list *errors,
+	struct err_list *warnings)
 {
+	import_fn *read = NULL;
+	for (size_t i = 0; i < rw_countof(import_formats); i++)
+		if (str_eq(format, import_formats[i].name))
+			read = import_formats[i].read;
+	if (!read)
+		return -ENOENT;
 	rw_cleanup(err_list_done) struct err_list without = {0};
 	struct profiles *profiles = NULL;
 	int rc = 0;
@@ -411,7 +436,7 @@ int import_sonic_files(
 	profiles_load(NULL, &profiles, &without);
 	struct import_set *set = import_new(profiles);
 	for (size_t i = 0; paths[i]; i++)
-		if (import_file(set, paths[i], errors, warnings) < 0)
+		if (import_file(set, read, paths[i], errors, warnings) < 0)
 			rc = -EINVAL;
 	if (rc == 0) {
 		import_finish(set, warnings);

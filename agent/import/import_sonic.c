@@ -64,8 +64,8 @@ static size_t dump_table(const char *key)
 /* dump_fields - of a row, borrowed. */
 static json_t *dump_fields(json_t *row)
 {
-	json_t *value = json_object_get(row, "value");
-	const char *type = json_string_value(json_object_get(row, "type"));
+	json_t *value = (json_t *)IMPORT_AT(row, "value");
+	const char *type = json_string_value(IMPORT_AT(row, "type"));
 	if (json_is_object(value) && str_eq(type, "hash"))
 		return value;
 	return row;
@@ -94,6 +94,13 @@ static json_t *import_dump_tables(json_t *root)
 		json_object_set(table, key + n + 1, dump_fields(value));
 	}
 	return tables;
+}
+
+const json_t *import_at(const json_t *json, const char *const *keys)
+{
+	for (; json && *keys; keys++)
+		json = json_object_get(json, *keys);
+	return json;
 }
 
 /* import_set - the devices and ports that files are read into. */
@@ -143,7 +150,8 @@ struct import_port *import_port(
 	struct import_port *port = &device->ports[device->n_ports++];
 	*port = (struct import_port){.name = arena_strdup(set->arena, name), .alias = ""};
 	for (size_t i = 0; i < IMPORT_PRIORITIES; i++)
-		port->rows[i] = (struct import_row){.pmax = NAN, .alpha = NAN};
+		port->rows[i] = (struct import_row){
+			.pmax = NAN, .alpha = NAN, .kmin_share = NAN, .kmax_share = NAN};
 	return port;
 }
 
@@ -741,7 +749,7 @@ void import_finish(const struct import_set *set, struct err_list *warnings)
 {
 	for (size_t i = 0; i < set->n_devices; i++) {
 		const struct import_device *device = set->devices[i];
-		if (!device->own)
+		if (!str_eq(device->profile, "sonic"))
 			continue;
 		if (device->n_ports && !device->lossless)
 			unused_add(device, 0, warnings, "PORT_QOS_MAP",
@@ -758,8 +766,7 @@ void import_finish(const struct import_set *set, struct err_list *warnings)
 /* longest name that the configuration takes */
 #define DEVICE_NAME_MAX 63
 
-/* is_device_name - as our configuration takes it; "host" is a word of its own there. */
-static bool is_device_name(const char *text)
+bool import_is_device_name(const char *text)
 {
 	size_t n = 0;
 	for (; text[n]; n++)
@@ -820,7 +827,7 @@ static bool device_read(struct sonic_file *file)
 		sonic_wrong(&row, "hostname is missing; it names the device");
 		return false;
 	}
-	if (!is_device_name(name)) {
+	if (!import_is_device_name(name)) {
 		sonic_wrong(&row,
 			"hostname: '%.80s' is not a name; expected letters, digits and . _ - (at "
 			"most %d)",
@@ -838,6 +845,7 @@ static bool device_read(struct sonic_file *file)
 	}
 	file->device = device;
 	device->own = true;
+	device->profile = "sonic";
 	device->host = false;
 	device->type = arena_strdup(set->arena, str_or(sonic_field(&row, "type"), ""));
 	device->sku = arena_strdup(set->arena, str_or(sonic_field(&row, "hwsku"), ""));
@@ -931,7 +939,7 @@ static void neighbours_read(struct sonic_file *file)
 		if (!port)
 			continue;
 		const bool port_ok = !peer_port || !*peer_port || sonic_port_name(peer_port);
-		if (!name || !is_device_name(name) || !port_ok) {
+		if (!name || !import_is_device_name(name) || !port_ok) {
 			sonic_wrong(&row,
 				"name: '%.80s' is not a name; expected letters, digits and . _ -",
 				str_or(name, ""));

@@ -51,9 +51,10 @@ void import_finish(const struct import_set *set, struct err_list *warnings);
 /* import_print - a configuration that `config check` accepts. */
 void import_print(struct import_set *set, FILE *out);
 
-/* import_sonic_files - all of the above: the configuration of the files @paths, ended by NULL, to
- * @out. 0, or -EINVAL with what is wrong in @errors; then nothing was printed. */
-int import_sonic_files(
-	const char *const *paths, FILE *out, struct err_list *errors, struct err_list *warnings);
+/* import_files - all of the above: the configuration of the files @paths, ended by NULL, of @format
+ * ("sonic", or "nvue" of Cumulus Linux), to @out. 0, or -EINVAL with what is wrong in @errors; then
+ * nothing was printed; -ENOENT: there is no such format. */
+int import_files(const char *format, const char *const *paths, FILE *out, struct err_list *errors,
+	struct err_list *warnings);
 
 #endif

@@ -855,6 +855,8 @@ static void observe_declare(struct port_prio *prio, const struct fabric *fabric)
 			{&prio->kmin, bytes_or_none(t->kmin_bytes), &prio->declared},
 			{&prio->kmax, bytes_or_none(t->kmax_bytes), &prio->declared},
 			{&prio->pmax, t->pmax, &prio->declared},
+			{&prio->kmin_ratio, t->kmin_share, &prio->declared},
+			{&prio->kmax_ratio, t->kmax_share, &prio->declared},
 			{&prio->alpha, t->alpha, &prio->declared},
 			{&prio->headroom, bytes_or_none(t->headroom_bytes),
 				&prio->headroom_declared},
@@ -876,7 +878,8 @@ static void observe_ignored(struct port_prio *prio, const struct fabric *fabric)
 {
 	const struct fabric_class *class = &fabric->classes[prio->priority];
 	const bool relative = prio->ecn_relative == 1 ||
-		(isnan(prio->ecn_relative) && class->ecn == ECN_RELATIVE);
+		(isnan(prio->ecn_relative) &&
+			(class->ecn == ECN_RELATIVE || !isnan(prio->kmin_ratio)));
 	const bool credits = prio->cbfc_enabled == 1 ||
 		(isnan(prio->cbfc_enabled) && prio->pfc_enabled != 1 &&
 			class_lossless(fabric, prio->priority) == LOSSLESS_CREDIT);

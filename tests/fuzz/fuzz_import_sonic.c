@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "agent/import/import_sonic.h"
+#include "agent/import/import_internal.h"
 #include "config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,6 +44,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rc == 0)
 		import_sonic(set, text, strlen(text), "again", &errors, &warnings);
 	import_finish(set, &warnings);
+	if (rc == 0)
+		print_and_check(set);
+	import_free(set);
+	set = import_new(NULL);
+	err_list_done(&errors);
+	errors = (struct err_list){0};
+	rc = import_nvue(set, text, strlen(text), "fuzz", &errors, &warnings);
+	if ((rc < 0) != (errors.n > 0))
+		abort();
 	if (rc == 0)
 		print_and_check(set);
 	import_free(set);

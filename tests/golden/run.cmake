@@ -31,12 +31,16 @@ macro(golden_run_command)
 	golden_command(${words})
 endmacro()
 
-# import: `config import sonic` over the files in files.txt; `config check` must take what it prints.
+# import: `config import sonic` (nvue, where there is nvue.json) over the files in files.txt; `config check` must take what it prints.
 macro(golden_run_import)
 	file(READ ${CASE}/files.txt files)
 	string(STRIP "${files}" files)
 	separate_arguments(files UNIX_COMMAND "${files}")
-	golden_command(config import sonic ${files})
+	set(format sonic)
+	if(EXISTS ${CASE}/nvue.json)
+		set(format nvue)
+	endif()
+	golden_command(config import ${format} ${files})
 	if(code EQUAL 0)
 		set(imported ${TMP}/import-${word}.yaml)
 		file(WRITE ${imported} "${out}")

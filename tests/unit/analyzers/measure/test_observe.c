@@ -24,7 +24,9 @@ static const char yaml[] = "fabric: seen\n"
 			   "lossless: { priorities: [3] }\n"
 			   "thresholds:\n"
 			   "  - { devices: \"leaf*\", ports: \"Ethernet9\", priority: 3, kmin: "
-			   "400KB, kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
+			   "400KB, kmax: 1600KB, alpha: 1/8, pool: 64MB }\n"
+			   "  - { devices: \"leaf*\", ports: \"Ethernet1\", priority: 3, kmin: "
+			   "400KB, kmin_share: 20%, kmax_share: 80% }\n";
 
 struct world {
 	struct window_world made;
@@ -161,7 +163,8 @@ static void test_settings(void **state)
 	assert_true(l->kmax == 1600000 && l->alpha == 0.125 && l->declared);
 	assert_true(l->queue_peak == 1234);
 	l = observed_prio(port_of(o, "leaf1", "Ethernet1"), 3);
-	assert_true(l->alpha == 1 / 16.0 && !l->declared && isnan(l->kmin) && isnan(l->queue_peak));
+	assert_true(l->alpha == 1 / 16.0 && isnan(l->queue_peak));
+	assert_true(l->relative_declared && l->kmin_ratio == 0.2 && isnan(l->kmin));
 	assert_true(o->devices[0].pool_bytes == 32000000);
 }
 

@@ -95,60 +95,33 @@ static void test_builtin_profiles(void **state)
 	err_list_done(&errors);
 }
 
-/* Mistakes put in by hand: the judge names each. */
+/* Mistakes put in by hand: the judge names each. .at NULL: all of OpenConfig is taken over. */
+#define PFC_OF "/qos/interfaces/interface[interface-id={port}]/"
 static const struct {
-	const char *what, *text, *said;
+	const char *what, *profile, *at, *leaf, *said;
 } planted[] = {
-	{"a leaf that the maker calls not supported",
-		"name: eos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  extends: openconfig\n",
-		"max-queue-len"},
-	{"a path that nobody looked up",
-		"name: nxos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n     "
-		" "
-		"subscribe: "
-		"[{ path: /System/tulips }]\n      values: [{ at: \"/System/tulips[id={port}]\", "
-		"leaves: [{ path: red, metric: port.in_octets }] }]\n",
-		"nobody looked up /System/tulips[id={port}]/red"},
-	{"a unit that is not the model's",
-		"name: eos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n      "
-		"subscribe: "
-		"[{ path: /interfaces }]\n      values: [{ at: "
-		"\"/interfaces/interface[name={port}]/ethernet/pfc/priorities/"
-		"priority[index={priority}]/state\", leaves: [{ path: pfc-on-total-rx-time, "
-		"metric: "
-		"pfc.rx_pause_ns, unit: us }] }]\n",
-		"the model's unit is ns"},
-	{"a subscription to what is not there",
-		"name: nxos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  extends: openconfig\n",
+	{"a leaf that the maker calls not supported", "eos", NULL, NULL, "max-queue-len"},
+	{"a subscription to what is not there", "nxos", NULL, NULL,
 		"subscribes to /interfaces/interface[name=*]/state/transceiver"},
-	{"a pause time in another unit than Cumulus serves",
-		"name: cumulus\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n  "
-		"    "
-		"subscribe: [{ path: /qos }]\n      values: [{ at: "
-		"\"/qos/interfaces/interface[interface-id={port}]/switch-priority"
-		"[priority={priority}]/state\", leaves: [{ path: in-pause-duration, metric: "
-		"pfc.rx_pause_ns, unit: ms }] }]\n",
-		"the model's unit is us"},
-	{"a pause time where Cumulus has none",
-		"name: cumulus\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n  "
-		"    "
-		"subscribe: [{ path: /qos }]\n      values: [{ at: "
-		"\"/qos/interfaces/interface[interface-id={port}]/state/switch-priority"
-		"[priority={priority}]\", leaves: [{ path: in-pause-duration, metric: "
-		"pfc.rx_pause_ns, unit: us }] }]\n",
+	{"a path that nobody looked up", "nxos", "/System/tulips[id={port}]",
+		"path: red, metric: port.in_octets",
+		"nobody looked up /System/tulips[id={port}]/red"},
+	{"a unit that is not the model's", "eos",
+		"/interfaces/interface[name={port}]/ethernet/pfc/priorities/"
+		"priority[index={priority}]/state",
+		"path: pfc-on-total-rx-time, metric: pfc.rx_pause_ns, unit: us", "unit is ns"},
+	{"a pause time in another unit than Cumulus serves", "cumulus",
+		PFC_OF "switch-priority[priority={priority}]/state",
+		"path: in-pause-duration, metric: pfc.rx_pause_ns, unit: ms", "unit is us"},
+	{"a pause time where Cumulus has none", "cumulus",
+		PFC_OF "state/switch-priority[priority={priority}]",
+		"path: in-pause-duration, metric: pfc.rx_pause_ns, unit: us",
 		"in-pause-duration is not served (source L)"},
-	{"a leaf beside those of Juniper's state model",
-		"name: junos\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n    "
-		"  subscribe: [{ path: /state }]\n      values: [{ at: "
-		"\"/state/interfaces/interface[name={port}]/counters/errors\", leaves: [{ path: "
-		"out-ecn-marked-pkts, metric: port.ecn_marked }] }]\n",
-		"nobody looked up"},
-	{"a field that no SONiC table has",
-		"name: sonic\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n  streams:\n    - name: s\n    "
-		"  "
-		"subscribe: [{ path: /WRED_PROFILE }]\n      values: [{ at: "
-		"\"/WRED_PROFILE/{name}\", leaves: [{ path: blue_min_threshold, of: wred, metric: "
-		"cfg.ecn_kmin_bytes }] }]\n",
+	{"a leaf beside those of Juniper's state model", "junos",
+		"/state/interfaces/interface[name={port}]/counters/errors",
+		"path: out-ecn-marked-pkts, metric: port.ecn_marked", "nobody looked up"},
+	{"a field that no SONiC table has", "sonic", "/WRED_PROFILE/{name}",
+		"path: blue_min_threshold, of: wred, metric: cfg.ecn_kmin_bytes",
 		"nobody looked up /WRED_PROFILE/{name}/blue_min_threshold"},
 };
 
@@ -156,11 +129,18 @@ static void test_planted_mistakes(void **state)
 {
 	struct err_list errors = {0};
 	for (size_t i = 0; i < rw_countof(planted); i++) {
-		rw_cleanup(str_done) struct str out = {0};
+		rw_cleanup(str_done) struct str out = {0}, text = {0};
 		struct profiles *profiles = NULL;
-		const int rc = profiles_parse(
-			planted[i].text, strlen(planted[i].text), "planted", &profiles, &errors);
-		if (rc < 0) {
+		str_addf(&text, "name: %s\ndoc: d\nmatch: [{ descr: x }]\ngnmi:\n",
+			planted[i].profile);
+		if (planted[i].at)
+			str_addf(&text,
+				"  streams: [{ name: s, subscribe: [{ path: /x }], values: "
+				"[{ at: \"%s\", leaves: [{ %s }] }] }]\n",
+				planted[i].at, planted[i].leaf);
+		else
+			str_addf(&text, "  extends: openconfig\n");
+		if (profiles_parse(text.s, text.n, "planted", &profiles, &errors) < 0) {
 			err_print(stderr, &errors.v[0]);
 			fail_msg("%s: does not parse", planted[i].what);
 		}
