@@ -40,12 +40,13 @@ static void test_builtin(void **state)
 }
 
 #define HEAD "name: x\ndoc: d\n"
-#define DECIMAL(d)                                                                                 \
-	HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, kind], "   \
-	     "decimal: " d ", columns: [{ column: 1, metric: port.in_octets }] }\n"
+#define FLOW(table) HEAD "snmp:\n  tables:\n    - { name: t, " table " }\n"
+#define FLAPS ", columns: [{ column: 1, metric: port.flaps }]"
+#define DECIMAL(d) FLOW("cadence: fast, oid: 1.3, index: [port, kind], decimal: " d FLAPS)
 #define TABLE                                                                                      \
 	"snmp:\n  tables:\n    - name: t\n      cadence: fast\n      oid: 1.3.6\n      index: "    \
 	"[port]\n      columns:\n"
+#define ROW(column) HEAD TABLE "        - { column: 1, metric: " column " }\n"
 
 static const struct {
 	const char *what, *text;
@@ -53,65 +54,43 @@ static const struct {
 	const char *says; /* NULL = fine */
 } texts[] = {
 	{"smallest", HEAD, 0, NULL},
-	{"a table", HEAD TABLE "        - { column: 1, metric: port.in_octets }\n", 0, NULL},
+	{"a table", ROW("port.in_octets"), 0, NULL},
 	{"no name", "doc: d\n", 1, "'name' is missing"},
 	{"unknown key", HEAD "matches: []\n", 3, "did you mean 'match'?"},
-	{"unknown metric", HEAD TABLE "        - { column: 1, metric: port.in_octet }\n", 10,
-		"did you mean 'port.in_octets'?"},
-	{"text metric", HEAD TABLE "        - { column: 1, metric: cfg.trust }\n", 10,
-		"a metric that is a number"},
+	{"unknown metric", ROW("port.in_octet"), 10, "did you mean 'port.in_octets'?"},
+	{"text metric", ROW("cfg.trust"), 10, "a metric that is a number"},
 	{"neither metric nor attribute", HEAD TABLE "        - { column: 1 }\n", 10,
 		"either 'metric' or 'attribute'"},
 	{"column and oid", HEAD TABLE "        - { column: 1, oid: 1.3, metric: port.in_octets }\n",
 		10, "either 'column'"},
 	{"bad oid", HEAD TABLE "        - { oid: ifInOctets, metric: port.in_octets }\n", 10,
 		"object identifier"},
-	{"bad unit", HEAD TABLE "        - { column: 1, metric: port.in_octets, unit: furlong }\n",
-		10, "one of ns us ms"},
-	{"evidence that is none",
-		HEAD TABLE "        - { column: 1, metric: port.in_octets, evidence: rumour }\n",
-		10, "recorded, mock or document"},
+	{"bad unit", ROW("port.in_octets, unit: furlong"), 10, "one of ns us ms"},
+	{"evidence that is none", ROW("port.in_octets, evidence: rumour"), 10,
+		"recorded, mock or document"},
 	{"inherited from nobody",
-		HEAD "extends: generic\nsnmp:\n  inherited: { interfaces: recorded, queues: mock "
-		     "}\n",
+		HEAD
+		"extends: generic\nsnmp:\n  inherited: { interfaces: recorded, queues: mock }\n",
 		5, "a table that comes from the profile this one extends"},
-	{"unless of nobody",
-		HEAD
-		"snmp:\n  tables:\n    - { name: t, cadence: fast, unless: u, oid: 1.3, index: "
-		"[port], columns: [{ column: 1, metric: port.flaps }] }\n",
-		5, "a table before it"},
-	{"behind nobody",
-		HEAD
-		"snmp:\n  tables:\n    - { name: t, cadence: fast, behind: t, oid: 1.3, index: "
-		"[port], columns: [{ column: 1, metric: port.flaps }] }\n",
-		5, "a table before it"},
-	{"named without port",
-		HEAD TABLE "        - { column: 1, metric: port.flaps, named: \"a*\" }\n", 10,
-		"without 'port'"},
+	{"unless of nobody", FLOW("cadence: fast, unless: u, oid: 1.3, index: [port]" FLAPS), 5,
+		"a table before it"},
+	{"behind nobody", FLOW("cadence: fast, behind: t, oid: 1.3, index: [port]" FLAPS), 5,
+		"a table before it"},
+	{"named without port", ROW("port.flaps, named: \"a*\""), 10, "without 'port'"},
 	{"port without its word",
-		HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [row], "
-		     "port: { column: 2, text: \"for *\" }, columns: [{ column: 1, metric: "
-		     "port.flaps }] }\n",
+		FLOW("cadence: fast, oid: 1.3, index: [row], port: { column: 2, text: \"for *\" "
+		     "}" FLAPS),
 		5, "with {port}"},
-	{"port twice",
-		HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port], "
-		     "port: { column: 2 }, columns: [{ column: 1, metric: port.flaps }] }\n",
-		5, "a part of the index"},
+	{"port twice", FLOW("cadence: fast, oid: 1.3, index: [port], port: { column: 2 }" FLAPS), 5,
+		"a part of the index"},
 	{"octal number", HEAD TABLE "        - { column: 010, metric: port.in_octets }\n", 10,
 		"a whole number"},
-	{"priority 8", HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, priority: 8 }\n",
-		10, "from 0 to 7"},
-	{"where of an unknown part",
-		HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, where: { type: 1 } }\n",
-		10, "not a part"},
-	{"divide by zero",
-		HEAD TABLE "        - { column: 1, metric: port.in_octets, divide: 0 }\n", 10,
-		"from 1"},
-	{"width 33", HEAD TABLE "        - { column: 1, metric: port.in_octets, width: 33 }\n", 10,
-		"32 or 64"},
-	{"when without equals",
-		HEAD TABLE "        - { column: 1, metric: port.in_octets, when: { column: 2 } }\n",
-		10, "'equals' is missing"},
+	{"priority 8", ROW("pfc.rx_frames, priority: 8"), 10, "from 0 to 7"},
+	{"where of an unknown part", ROW("pfc.rx_frames, where: { type: 1 }"), 10, "not a part"},
+	{"divide by zero", ROW("port.in_octets, divide: 0"), 10, "from 1"},
+	{"width 33", ROW("port.in_octets, width: 33"), 10, "32 or 64"},
+	{"when without equals", ROW("port.in_octets, when: { column: 2 }"), 10,
+		"'equals' is missing"},
 	{"quirk without evidence", HEAD "quirks:\n  - { name: q, doc: d }\n", 4,
 		"without 'evidence'"},
 	{"quirk with empty evidence", HEAD "quirks:\n  - { name: q, doc: d, evidence: \"\" }\n", 4,
@@ -122,24 +101,15 @@ static const struct {
 	{"extends nobody", HEAD "extends: nobody\n", 3, "expected the name of a profile"},
 	{"without of nothing", HEAD "extends: generic\nsnmp:\n  without: [tulips]\n", 5,
 		"expected a table"},
-	{"cadence often",
-		HEAD "snmp:\n  tables:\n    - { name: t, cadence: often, oid: 1.3, index: [port], "
-		     "columns: [{ column: 1, metric: port.in_octets }] }\n",
-		5, "fast, slow or background"},
-	{"no columns",
-		HEAD
-		"snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port] }\n",
-		5, "'columns'"},
-	{"twice in an index",
-		HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, "
-		     "port], columns: [{ column: 1, metric: port.in_octets }] }\n",
-		5, "twice"},
+	{"cadence often", FLOW("cadence: often, oid: 1.3, index: [port]" FLAPS), 5,
+		"fast, slow or background"},
+	{"no columns", FLOW("cadence: fast, oid: 1.3, index: [port]"), 5, "'columns'"},
+	{"twice in an index", FLOW("cadence: fast, oid: 1.3, index: [port, port]" FLAPS), 5,
+		"twice"},
 	{"interval without unit", HEAD "snmp:\n  min_interval: 5\n", 4, "5"},
 	{"port name without number",
 		HEAD "snmp:\n  port_names: [{ first: 1, last: 9, name: Ethernet }]\n", 4, "{n}"},
-	{"fold of a counter",
-		HEAD TABLE "        - { column: 1, metric: port.in_octets, fold: min }\n", 10,
-		"min or max"},
+	{"fold of a counter", ROW("port.in_octets, fold: min"), 10, "min or max"},
 	{"fold of no kind",
 		HEAD TABLE "        - { column: 4, metric: optic.rx_power_dbm, fold: mean }\n", 10,
 		"min or max"},
