@@ -26,9 +26,8 @@ static const struct chapter {
 	{"queue.", "Queues (egress)"},
 	{"pool.", "Buffer pools"},
 	{"cfg.", "Configured states, read back"},
-	{"nic.", "NICs of hosts"},
+	{"nic.", "Exporters of hosts"},
 };
-#define chapter_of_nics (&chapters[rw_countof(chapters) - 1])
 
 static char evidence_letter(enum evidence_kind kind)
 {
@@ -57,8 +56,7 @@ static const char *gnmi_since(const struct profile *profile, unsigned metric)
 	return since;
 }
 
-/* Returns whether anything was told. */
-static bool print_cell(const struct profile *profile, unsigned metric)
+static void print_cell(const struct profile *profile, unsigned metric)
 {
 	bool told = false;
 	for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
@@ -76,19 +74,24 @@ static bool print_cell(const struct profile *profile, unsigned metric)
 	}
 	if (!told)
 		printf("-");
-	return told;
+}
+
+static bool is_told(const struct profile *profile, unsigned metric)
+{
+	for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
+		struct coverage_cell cell;
+		profile_coverage(profile, metric, (enum coverage_protocol)p, &cell);
+		if (cell.told)
+			return true;
+	}
+	return false;
 }
 
 static bool metric_is_told(const struct profiles *profiles, unsigned metric)
 {
 	for (size_t i = 0; i < profiles_count(profiles); i++)
-		for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
-			struct coverage_cell cell;
-			profile_coverage(
-				profiles_at(profiles, i), metric, (enum coverage_protocol)p, &cell);
-			if (cell.told)
-				return true;
-		}
+		if (is_told(profiles_at(profiles, i), metric))
+			return true;
 	return false;
 }
 
@@ -101,69 +104,63 @@ static bool is_of(const struct chapter *chapter, unsigned metric)
 static bool is_in(const struct profile *profile, const struct chapter *chapter)
 {
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		for (int p = 0; is_of(chapter, m) && p < COVERAGE_PROTOCOLS; p++) {
-			struct coverage_cell cell;
-			profile_coverage(profile, m, (enum coverage_protocol)p, &cell);
-			if (cell.told)
-				return true;
-		}
+		if (is_of(chapter, m) && is_told(profile, m))
+			return true;
 	return false;
+}
+
+/* A column of a chapter: a kind of switch, or an exporter of a kind of NIC: the names of Prometheus
+ * text and of OpenTelemetry are the same. */
+struct shown {
+	const struct profile *profile;
+	const struct profile_push_group *group; /* NULL: all of the profile */
+};
+
+static size_t shown_of(
+	const struct profiles *profiles, const struct chapter *chapter, struct shown ret[64])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < profiles_count(profiles); i++) {
+		const struct profile *profile = profiles_at(profiles, i);
+		const bool nic = strcmp(chapter->group, "nic.") == 0;
+		for (size_t k = 0; is_in(profile, chapter) && k < (nic ? profile->n_push : 1); k++)
+			ret[n++] = (struct shown){profile, nic ? profile->push[k] : NULL};
+	}
+	return n;
+}
+
+static void print_shown(const struct shown *column, unsigned metric)
+{
+	bool told = false;
+	if (!column->group) {
+		print_cell(column->profile, metric);
+		return;
+	}
+	for (size_t i = 0; i < column->group->n_values; i++)
+		told = told || column->group->values[i].metric == (int)metric;
+	printf("%c", told ? evidence_letter(column->group->evidence.kind) : '-');
 }
 
 static void print_chapter(const struct profiles *profiles, const struct chapter *chapter)
 {
+	struct shown columns[64];
+	const size_t n = shown_of(profiles, chapter, columns);
 	printf("### %s\n\n| metric |", chapter->title);
-	for (size_t i = 0; i < profiles_count(profiles); i++)
-		if (is_in(profiles_at(profiles, i), chapter))
-			printf(" %s |", profiles_at(profiles, i)->name);
-	printf("\n|---|");
-	for (size_t i = 0; i < profiles_count(profiles); i++)
-		if (is_in(profiles_at(profiles, i), chapter))
-			printf("---|");
-	printf("\n");
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if (!is_of(chapter, m) || !metric_is_told(profiles, m))
-			continue;
-		printf("| `%s` |", metric_info(m)->name);
-		for (size_t i = 0; i < profiles_count(profiles); i++) {
-			if (!is_in(profiles_at(profiles, i), chapter))
-				continue;
-			printf(" ");
-			print_cell(profiles_at(profiles, i), m);
-			printf(" |");
-		}
-		printf("\n");
-	}
-	printf("\n");
-}
-
-/* Exporters of hosts, one column each: the names of Prometheus text and of OpenTelemetry are the
- * same. */
-static void print_exporters(const struct profiles *profiles)
-{
-	const struct profile_push_group *groups[64];
-	size_t n = 0;
-	printf("### Exporters of hosts\n\n| metric |");
-	for (size_t i = 0; i < profiles_count(profiles); i++) {
-		const struct profile *profile = profiles_at(profiles, i);
-		for (size_t k = 0; is_in(profile, chapter_of_nics) && k < profile->n_push; k++) {
-			printf(" %s %s |", profile->name, profile->push[k]->name);
-			groups[n++] = profile->push[k];
-		}
-	}
+	for (size_t i = 0; i < n; i++)
+		printf(" %s%s%s |", columns[i].profile->name, columns[i].group ? " " : "",
+			columns[i].group ? columns[i].group->name : "");
 	printf("\n|---|");
 	for (size_t i = 0; i < n; i++)
 		printf("---|");
 	printf("\n");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if (!is_of(chapter_of_nics, m) || !metric_is_told(profiles, m))
+		if (!is_of(chapter, m) || !metric_is_told(profiles, m))
 			continue;
 		printf("| `%s` |", metric_info(m)->name);
 		for (size_t i = 0; i < n; i++) {
-			bool told = false;
-			for (size_t k = 0; k < groups[i]->n_values; k++)
-				told = told || groups[i]->values[k].metric == (int)m;
-			printf(" %c |", told ? evidence_letter(groups[i]->evidence.kind) : '-');
+			printf(" ");
+			print_shown(&columns[i], m);
+			printf(" |");
 		}
 		printf("\n");
 	}
@@ -254,9 +251,8 @@ int main(void)
 	if (facts_read(MODELS_TSV) < 0)
 		return 1;
 	printf("\n");
-	for (size_t c = 0; c + 1 < rw_countof(chapters); c++)
+	for (size_t c = 0; c < rw_countof(chapters); c++)
 		print_chapter(profiles, &chapters[c]);
-	print_exporters(profiles);
 	print_untold(profiles);
 	print_models(profiles);
 	printf("### Where it is known from\n\n");
