@@ -24,7 +24,7 @@ static const struct command_option options[] = {
 	{"credentials", 0, "NAME", "of an ADDRESS: credentials of this name in the configuration"},
 	{"profile", 0, "NAME",
 		"this profile instead of the one that the device's description chooses"},
-	{"protocol", 0, "snmp|gnmi", "by which (default: SNMP, where a device has both)"},
+	{"protocol", 0, "snmp|gnmi|scrape", "by which (default: SNMP, where a device has both)"},
 	{"for", 0, "DURATION",
 		"time between the first and the last reading, to see what moves (default: 10s)"},
 	{"timeout", 0, "DURATION", "of an ADDRESS: wait this long for an answer (default: 2s)"},
@@ -270,7 +270,8 @@ static const struct subcommand subcommands[] = {
 		.summary = "try a profile on a live device",
 		.help = "Polls a device twice and shows for each column whether it answers, is "
 			"empty or looks implausible; over gNMI it subscribes and does the same "
-			"for each path. TARGET is a configured device, or (SNMP only) "
+			"for each path, and of a host's exporters (scrape) for each name. TARGET "
+			"is a configured device, a host that is scraped, or (SNMP only) "
 			"ADDRESS[:PORT] with --community-file or --credentials. Exit 1: the device "
 			"does not answer.",
 		.options = "community-file credentials profile protocol for timeout",

@@ -120,7 +120,7 @@ struct identity_told {
 	const char *profile, *sysname, *descr;
 };
 struct profile_told {
-	const char *address, *unknown_path;
+	const char *protocol, *address, *unknown_path;
 	struct identity_told device;
 	struct column_told *columns;
 	size_t n_columns;
@@ -165,6 +165,7 @@ static SHAPE_OF(identity_told, "identity", "");
 
 #define SHAPE struct profile_told
 static const struct field profile_told_fields[] = {
+	SAID(protocol),
 	SAID(address),
 	SAID(unknown_path),
 	PART(device, identity_told, ""),
@@ -316,19 +317,24 @@ static void test_gnmi_text(
 	const struct profile_told *told = shape_read_new(&profile_told_shape, doc, a);
 	const char *table = "";
 	test_put_head(out, told);
+	const bool scraped = str_eq(told->protocol, "scrape");
 	for (size_t i = 0; i < told->n_columns; i++) {
 		const struct column_told *row = &told->columns[i];
 		if (!str_eq(row->table, table))
 			fprintf(out, "\n%s (%s, %s)%s%s\n", row->table, row->cadence, row->how,
 				str_if(*row->trouble, "  "), row->trouble);
 		table = row->table;
-		fprintf(out, "  %-10s %5" PRIu64 " paths  %-26s %-8s %s", row->verdict, row->rows,
-			row->value, text_or_dash(row->type), row->path);
+		fprintf(out, "  %-10s %5" PRIu64 " %s  %-26s %-8s %s", row->verdict, row->rows,
+			scraped ? "series" : "paths", row->value, text_or_dash(row->type),
+			row->path);
 		test_put_wrong(out, row);
 	}
 	fprintf(out, "\n%" PRIu64 " series, %" PRIu64 " values; %" PRIu64 " counters moved\n",
 		told->series, told->values, told->moved);
-	if (told->unknown_paths > 0)
+	if (told->unknown_paths > 0 && scraped)
+		fprintf(out, "%" PRIu64 " lines came with names that no profile knows\n",
+			told->unknown_paths);
+	else if (told->unknown_paths > 0)
 		fprintf(out, "%" PRIu64 " paths came that the profile does not know, e.g. %s\n",
 			told->unknown_paths, told->unknown_path);
 	test_put_foot(out, told);
@@ -382,6 +388,8 @@ struct test_ask {
 	const struct config *config; /* may be NULL */
 	const struct config_device *configured; /* NULL: by address */
 };
+
+extern const struct collector collector_scrape;
 
 typedef int profile_test_fn(const struct config_device *device, const struct config *config,
 	int64_t run_ns, json_t **ret, struct err *e);
@@ -549,9 +557,16 @@ int profile_test(const struct command *command, struct command_args *args,
 		return code;
 
 	bool gnmi = str_eq(ask.protocol, "gnmi");
-	if (ask.protocol && !gnmi && !str_eq(ask.protocol, "snmp"))
+	const bool scrape = str_eq(ask.protocol, "scrape");
+	if (ask.protocol && !gnmi && !scrape && !str_eq(ask.protocol, "snmp"))
 		return usage_error(command,
-			"--protocol: unknown protocol '%s'; expected snmp or gnmi", ask.protocol);
+			"--protocol: unknown protocol '%s'; expected snmp, gnmi or scrape",
+			ask.protocol);
+	if (config && config_scraped_host(config, target) && (scrape || !ask.configured))
+		return test_report(&ask, args->g, profile_test_scrape,
+			&config_scraped_host(config, target)->device, &gnmi_view);
+	if (scrape)
+		return usage_error(command, "%s is not configured for scrape", target);
 	if (!ask.configured && gnmi)
 		return usage_error(command,
 			"'%s' is not a configured device: over gNMI only configured devices can be "
@@ -746,6 +761,86 @@ int profile_test_gnmi(const struct config_device *device, const struct config *c
 	loop_timer_free(gnmi.end);
 	free(gnmi.moved);
 	profile_test_done(&gnmi.test);
+	return r;
+}
+
+/* profile_test_scrape - "profile test" of a host's exporters: the same leaves and judgement, of two
+ * scrapes. */
+
+struct scrape_test {
+	struct gnmi_test gnmi; /* first: what its sink is given */
+	void *instance;
+};
+
+static void scrape_test_on_target(void *arg, const struct target *state)
+{
+	struct scrape_test *scrape = arg;
+	profile_test_target_failed(&scrape->gnmi.test, state);
+	if (state->polls >= 2)
+		loop_stop(scrape->gnmi.test.loop);
+}
+
+static void scrape_test_on_limit(void *arg)
+{
+	struct scrape_test *scrape = arg;
+	profile_test_fail(&scrape->gnmi.test, "no second answer within the time allowed");
+}
+
+static void scrape_test_on_figure(void *arg, const char *key, const char *unit, double value)
+{
+	if (str_eq(key, "unknown"))
+		*(double *)arg = value;
+}
+
+static json_t *scrape_test_json(struct scrape_test *scrape, const char *device)
+{
+	const struct profile_test *test = &scrape->gnmi.test;
+	const struct target *state = collector_scrape.state(scrape->instance);
+	double p50, p95, unknown = 0; /* of all scrapes */
+	target_poll_quantiles(state, &p50, &p95);
+	collector_scrape.values(scrape->instance, gnmi_add_leaf, &scrape->gnmi);
+	collector_scrape.figures(scrape->instance, scrape_test_on_figure, &unknown);
+	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I}", "target",
+		device, "protocol", "scrape", "address", state->address, "device", test->identity,
+		"columns", test->columns, "implausible", test->implausible, "values",
+		(json_int_t)test->n_samples, "series", (json_int_t)test->readings.n, "moved",
+		(json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "unknown_paths",
+		(json_int_t)(unknown / (double)state->polls));
+}
+
+int profile_test_scrape(const struct config_device *device, const struct config *config,
+	int64_t run_ns, json_t **ret, struct err *e)
+{
+	struct scrape_test scrape = {0};
+	struct profile_test *test = &scrape.gnmi.test;
+	const struct sink sink = {&scrape, gnmi_test_on_samples, gnmi_test_on_flows,
+		scrape_test_on_target, gnmi_test_on_device, gnmi_test_on_port, gnmi_test_on_event};
+	struct config_scraped asked = *config_scraped_host(config, device->name);
+	struct config_scrape often = *asked.scrape;
+	asked.scrape = &often;
+	often.interval_ns = run_ns;
+	int r = profile_test_begin(
+		test, run_ns, 3 * run_ns + 2 * often.timeout_ns, scrape_test_on_limit, &scrape, e);
+	if (r < 0)
+		return r;
+	const struct collector_env env = {.loop = test->loop,
+		.entities = test->entities,
+		.config = config,
+		.sink = &sink,
+		.row = &collector_scrape};
+	r = collector_scrape.open(&env, &asked, &scrape.instance, e);
+	if (r < 0) {
+		r = -EINVAL;
+	} else {
+		loop_run(test->loop);
+		if (*test->reason)
+			r = profile_test_error(test, device->name, e);
+		else
+			*ret = scrape_test_json(&scrape, device->name);
+		collector_scrape.close(scrape.instance);
+	}
+	free(scrape.gnmi.moved);
+	profile_test_done(test);
 	return r;
 }
 

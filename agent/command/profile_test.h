@@ -27,14 +27,16 @@ int profile_test(const struct command *command, struct command_args *args,
 	const struct config *config, const char *target);
 
 /*
- * profile_test_snmp, profile_test_gnmi - ask @device for @run_ns and make the document. 0 with a
- * new reference in @ret, -EINVAL when the device cannot be asked like this, or another negative
- * errno when it does not answer; @e says why.
+ * profile_test_snmp, profile_test_gnmi, profile_test_scrape - ask @device for @run_ns and make the
+ * document. 0 with a new reference in @ret, -EINVAL when the device cannot be asked like this, or
+ * another negative errno when it does not answer; @e says why.
  */
 int profile_test_snmp(const struct config_device *device, const struct config *config,
 	int64_t run_ns, json_t **ret, struct err *e);
 int profile_test_gnmi(const struct config_device *device, const struct config *config,
 	int64_t run_ns, json_t **ret, struct err *e);
+int profile_test_scrape(const struct config_device *device, const struct config *config,
+	int64_t run_ns, json_t **ret, struct err *e); /* of a host that is scraped */
 
 /* ---- what both protocols collect ------------------------------------------ */
 

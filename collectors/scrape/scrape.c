@@ -22,6 +22,7 @@
 #include "collectors/target/target.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
+#include "config/profile/profile_push.h"
 
 #define SLICE_BYTES (64u << 10) /* of a page that are read in one turn of the loop */
 
@@ -506,6 +507,41 @@ static void scrape_figures(const void *instance, collector_figure_fn *fn, void *
 	fn(arg, "beyond", "", (double)total->beyond);
 }
 
+static bool scrape_group_told(const struct scrape *scrape, const struct profile_push_group *group)
+{
+	size_t zero, rows = 0;
+	for (size_t i = 0; i < group->n_values; i++)
+		rows += scrape_reader_rows(scrape->reader, &group->values[i], &zero);
+	return rows > 0;
+}
+
+/* Of the exporters that told anything, each name that their profile knows. */
+static void scrape_values(const void *instance, collector_value_fn *fn, void *arg)
+{
+	const struct scrape *scrape = instance;
+	const struct profiles *profiles = scrape->machine.set->profiles;
+	for (size_t i = 0; i < profiles_count(profiles); i++) {
+		const struct profile *profile = profiles_at(profiles, i);
+		for (size_t k = 0; k < profile->n_push; k++) {
+			const struct profile_push_group *group = profile->push[k];
+			if (!scrape_group_told(scrape, group))
+				continue;
+			for (size_t m = 0; m < group->n_values; m++) {
+				const struct profile_push_value *value = &group->values[m];
+				struct collector_value told = {.table = group->name,
+					.how = "scrape",
+					.path = value->name,
+					.what = metric_info((unsigned)value->metric)->name,
+					.doc = str_or(value->doc, ""),
+					.type = "",
+					.trouble = ""};
+				told.rows = scrape_reader_rows(scrape->reader, value, &told.zero);
+				fn(arg, &told);
+			}
+		}
+	}
+}
+
 extern const struct collector collector_scrape;
 const struct collector collector_scrape = {.name = "scrape",
 	.role = COLLECTS_DEVICE,
@@ -516,4 +552,5 @@ const struct collector collector_scrape = {.name = "scrape",
 	.update = scrape_update,
 	.close = scrape_close,
 	.state = scrape_state,
-	.figures = scrape_figures};
+	.figures = scrape_figures,
+	.values = scrape_values};

@@ -245,6 +245,8 @@ struct scrape_reader {
 	struct exposition text;
 	struct sample *samples;
 	size_t n, cap;
+	const struct profile_push_value **meant; /* by index of .samples: which name it came by */
+	size_t cap_meant;
 	struct map *seen; /* entity << 16 | metric -> index of its sample */
 	struct scrape_counts counts;
 	const struct profile *profile; /* of .run samples more than others */
@@ -268,6 +270,7 @@ void scrape_reader_free(struct scrape_reader *reader)
 		return;
 	map_free(reader->seen);
 	free(reader->samples);
+	free(reader->meant);
 	free(reader);
 }
 
@@ -362,6 +365,8 @@ static void scrape_put(
 	}
 	map_put(reader->seen, subject, reader->n);
 	rw_grow(reader->samples, reader->n, reader->cap);
+	rw_grow(reader->meant, reader->n, reader->cap_meant);
+	reader->meant[reader->n] = rule->value;
 	reader->samples[reader->n++] = *sample;
 	reader->counts.samples++;
 	scrape_vote(reader, rule->profile);
@@ -451,6 +456,21 @@ const struct sample *scrape_reader_samples(const struct scrape_reader *reader, s
 {
 	*ret_n = reader->n;
 	return reader->samples;
+}
+
+size_t scrape_reader_rows(const struct scrape_reader *reader,
+	const struct profile_push_value *value, size_t *ret_zero)
+{
+	size_t rows = 0;
+	*ret_zero = 0;
+	for (size_t i = 0; i < reader->n; i++) {
+		if (reader->meant[i] != value)
+			continue;
+		rows++;
+		*ret_zero +=
+			sample_number(reader->samples[i].metric, reader->samples[i].value) == 0;
+	}
+	return rows;
 }
 
 const struct scrape_counts *scrape_reader_counts(const struct scrape_reader *reader)

@@ -16,6 +16,7 @@
 
 struct entities;
 struct profile;
+struct profile_push_value;
 struct scrape_reader;
 
 enum {
@@ -57,6 +58,11 @@ struct scrape_counts { /* of one scrape */
 	char first_unknown[SCRAPE_NAME_MAX]; /* such a name, clean; "" */
 };
 const struct scrape_counts *scrape_reader_counts(const struct scrape_reader *reader);
+
+/* scrape_reader_rows - how many series of this scrape @value brought, and how many of them are 0.
+ */
+size_t scrape_reader_rows(const struct scrape_reader *reader,
+	const struct profile_push_value *value, size_t *ret_zero);
 
 /* scrape_reader_profile - whose names most samples of this scrape had; NULL: none. */
 const struct profile *scrape_reader_profile(const struct scrape_reader *reader);

@@ -36,6 +36,7 @@ scrape:
 PAGE = """# TYPE node_infiniband_np_cnp_packets_sent_total counter
 node_infiniband_np_cnp_packets_sent_total{device="mlx5_0",port="1"} %d
 node_ethtool_received_prio3_pause_duration{device="ens1np0"} %d
+node_load1 0.5
 """
 # last byte of the address: status, body, why it is down
 BAD = {
@@ -110,6 +111,12 @@ def main():
             if not all(told[host]["do"] for host in why):
                 fail("a remedy is missing: %r" % told)
             agent.wait("the exporter that is missing of two", lambda: "scrape: http://127.0.0.20" in agent.run("doctor"))
+            # `profile test`: each name of the exporters that told something, and what no profile knows
+            tested = json.loads(agent.run("profile", "test", "127.0.0.1", "--for", "1s", "--format", "json"))
+            rows = {c["path"]: (c["value"], c["verdict"], c["rows"]) for c in tested["columns"]}
+            expect("profile test", [rows[n] for n in ("node_infiniband_np_cnp_packets_sent_total", "node_infiniband_out_of_sequence_packets_received_total")],
+                   [("nic.cnp_sent", "answers", 1), ("nic.out_of_sequence", "empty", 0)])
+            expect("profile test", (tested["protocol"], tested["series"], tested["moved"], tested["unknown_paths"]), ("scrape", 2, 2, 1))
             expect("where it was sent to", asked.get("127.0.0.8", 0) > 0 and "tell" not in (agent.dir / "agent.log").read_text(), True)
         finally:
             over.set()
