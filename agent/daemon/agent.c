@@ -313,6 +313,8 @@ static bool requests_ready(void *arg, uint64_t ticket)
 }
 
 #define TICK_NS NS_PER_S
+/* Of what a stop may take (stop_guard.h): the rest is for the store and for those who wait. */
+#define STOP_JUDGE_NS (8 * NS_PER_S)
 #define DOUBT_NS (180 * NS_PER_S) /* until retention has looked at the clock that was set */
 #define AWAY_NS (10 * NS_PER_S) /* a shorter silence of our own is no event */
 #define AWAY_TOLD_NS NS_PER_S /* of our own work between two ticks: worth a line in the log */
@@ -781,7 +783,7 @@ static void agent_stop(struct agent *agent)
 	trap_receiver_free(agent->traps);
 	sources_free(agent->sources);
 	if (agent->pipeline && !agent->judge)
-		pipeline_finish(agent->pipeline);
+		pipeline_finish_by(agent->pipeline, (mono_t){mono_now().ns + STOP_JUDGE_NS});
 	if (agent->judge && agent->started) /* where the next one goes on */
 		agent_record_health(agent);
 	judge_free(agent->judge);

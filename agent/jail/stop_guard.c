@@ -65,8 +65,8 @@ static void guard_leave(bool pool)
 		_exit(0);
 	}
 	log_error("agent",
-		"the stop hangs, most likely on a disk that does not answer: leaving; what "
-		"was committed stays");
+		"the stop hangs, on a disk that does not answer or a machine that has no time: "
+		"leaving; what was committed stays");
 	_exit(1);
 }
 

@@ -71,6 +71,12 @@ void pipeline_finish(struct pipeline *pipeline)
 		target_table_flush(pipeline->targets, pipeline->store, pipeline->now_ns);
 }
 
+void pipeline_finish_by(struct pipeline *pipeline, mono_t until)
+{
+	pipeline->judging.until_ns = until.ns;
+	pipeline_finish(pipeline);
+}
+
 void pipeline_expect(struct pipeline *pipeline, const struct expected_change *changes, size_t n)
 {
 	judging_finish(pipeline); /* it may read the old ones */

@@ -63,6 +63,9 @@ const struct sink *pipeline_sink(struct pipeline *pipeline); /* for collectors *
 void pipeline_advance(struct pipeline *pipeline, int64_t now_ns);
 void pipeline_finish(
 	struct pipeline *pipeline); /* close every window that ended by the newest sample */
+/* pipeline_finish_by - the same for as long as a stop may take: no window begins after @until. The
+ * others are judged by the next start, from what is stored. */
+void pipeline_finish_by(struct pipeline *pipeline, mono_t until);
 const struct pipeline_counters *pipeline_counters(const struct pipeline *pipeline);
 /* pipeline_class - what the newest window says of the class @priority; NULL: no window yet, or it
  * is not lossless. Lent until the next window. */

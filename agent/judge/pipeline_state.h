@@ -56,6 +56,7 @@ struct judging {
 	bool delivers; /* what it found is handed on */
 	size_t handed; /* so many findings of .found so far */
 	int64_t limit_ns; /* windows that ended by then are due */
+	int64_t until_ns; /* monotonic: none begins later; 0: no such end */
 	struct slot *slot; /* NULL: memory is trimmed */
 	struct analyzer_in in;
 	struct finding_list found;

@@ -807,6 +807,9 @@ static void judging_work(void *arg)
 static bool judging_next(struct pipeline *pipeline)
 {
 	struct judging *j = &pipeline->judging;
+	j->slot = NULL;
+	if (j->until_ns != 0 && mono_now().ns > j->until_ns)
+		return false;
 	j->slot = windows_due(pipeline, j->limit_ns);
 	return j->slot || trim_is_due(pipeline);
 }

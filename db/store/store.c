@@ -887,12 +887,25 @@ static void store_abandon(struct store *store)
 		pthread_detach(store->beat);
 }
 
+/* A disk that is slow is none that does not answer: for as long as jobs are committed. Mutex held.
+ */
+static bool store_wait_writer(struct store *store)
+{
+	uint64_t settled;
+	do {
+		settled = store->settled;
+		if (wait_for_flag(store, &store->finished, CLOSE_NS))
+			return true;
+	} while (store->settled != settled);
+	return false;
+}
+
 static bool store_close_threads(struct store *store)
 {
 	pthread_mutex_lock(&store->mutex);
 	store->stop = true;
 	pthread_cond_signal(&store->wake);
-	bool ended = wait_for_flag(store, &store->finished, CLOSE_NS);
+	bool ended = store_wait_writer(store);
 	pthread_cond_signal(&store->tick);
 	if (ended && store->beating)
 		ended = wait_for_flag(store, &store->beat_finished, BEAT_NS);

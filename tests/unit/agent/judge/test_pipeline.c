@@ -553,15 +553,16 @@ static void test_restart(void **state)
 	static const struct {
 		const char *what;
 		int at_s;
-		bool orderly;
+		enum { KILLED, ORDERLY, HURRIED } stop;
 	} rows[] = {
-		{"before anything", 15, true},
-		{"while pending", 530, true},
-		{"killed while pending", 530, false},
-		{"while open", 800, true},
-		{"killed while open", 817, false},
-		{"while clearing", 1200, true},
-		{"after it closed", 1500, false},
+		{"before anything", 15, ORDERLY},
+		{"while pending", 530, ORDERLY},
+		{"killed while pending", 530, KILLED},
+		{"while open", 800, ORDERLY},
+		{"killed while open", 817, KILLED},
+		{"while clearing", 1200, ORDERLY},
+		{"without the time to judge", 1200, HURRIED},
+		{"after it closed", 1500, KILLED},
 	};
 	for (size_t row = 0; row < rw_countof(rows); row++) {
 		struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
@@ -577,8 +578,13 @@ static void test_restart(void **state)
 		while (v[cut].at_ns < T0 + rows[row].at_s * NS_PER_S)
 			cut++;
 		play(&live, v, cut, &now);
-		if (rows[row].orderly)
+		const uint64_t judged = pipeline_counters(live.pipeline)->windows;
+		if (rows[row].stop == ORDERLY)
 			pipeline_finish(live.pipeline);
+		if (rows[row].stop == HURRIED)
+			pipeline_finish_by(live.pipeline, (mono_t){1});
+		const bool more = pipeline_counters(live.pipeline)->windows > judged;
+		assert_int_equal(more, rows[row].stop == ORDERLY && rows[row].at_s > 15);
 		assert_int_equal(store_flush(live.store, NULL), 0);
 		run_close(&live);
 
