@@ -71,7 +71,7 @@ const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *dec
 static uint32_t port_add(struct gnmi_decoder *decoder, struct gnmi_text text, bool alias)
 {
 	const uint32_t port = gnmi_ports_add(&decoder->ports, text, alias);
-	if (port == GNMI_PORT_NONE)
+	if (port == GNMI_PORT_NONE && decoder->ports.n == GNMI_PORTS_MAX)
 		gnmi_refuse(decoder);
 	return port;
 }

@@ -73,6 +73,12 @@ uint32_t gnmi_ports_find(const struct gnmi_ports *ports, struct gnmi_text text, 
 	ports_name(ports, text, name);
 	if (smap_get(ports->by_name, name, strlen(name), &at))
 		return (uint32_t)at;
+	for (size_t i = 0; *name == '*' && i < ports->n; i++) {
+		if (!str_glob(name, ports->v[i].name))
+			continue;
+		smap_put(ports->by_name, name, strlen(name), i);
+		return (uint32_t)i;
+	}
 	return GNMI_PORT_NONE;
 }
 
@@ -91,6 +97,8 @@ uint32_t gnmi_ports_add(struct gnmi_ports *ports, struct gnmi_text text, bool al
 	if (ports->n == GNMI_PORTS_MAX)
 		return GNMI_PORT_NONE;
 	ports_name(ports, text, name);
+	if (*name == '*')
+		return GNMI_PORT_NONE; /* the port that it fits was not named yet */
 	rw_grow(ports->v, ports->n, ports->cap);
 	struct gnmi_port *port = &ports->v[ports->n];
 	*port = (struct gnmi_port){.name = rw_strdup(name), .alias = rw_strdup("")};

@@ -749,10 +749,13 @@ static void text_take(struct snmp_decoder *decoder, const struct snmp_row *row,
 	snmp_text_clean(text, sizeof(text), bytes, n);
 	if (text[0] == '\0' || text[strspn(text, "+-.0123456789")] != '\0')
 		return;
-	const double number = strtod(text, &end);
+	double number = strtod(text, &end) * (double)value->mul / (double)value->div;
+	if (value->milliwatts && number <= 0)
+		return; /* no light: there is no such dBm */
+	if (value->milliwatts)
+		number = 10 * log10(number);
 	if (*end == '\0' && isfinite(number))
-		reading_take(decoder, row, value, number * (double)value->mul / (double)value->div,
-			false);
+		reading_take(decoder, row, value, number, false);
 }
 
 static void sensor_take(

@@ -51,7 +51,7 @@
  *
  *   where     { part: n }: only rows whose index has this value
  *   priority  the same for all rows
- *   unit      ns us ms s ticks (10 ms) Mbps kB KiB cells
+ *   unit      ns us ms s ticks (10 ms) Mbps kB KiB cells; mw: milliwatts as text, which become dBm
  *   divide    by this number
  *   equals    the value is 1 when the raw one equals this, else 0
  *   ignore    [raw values that mean "not there"]
@@ -155,6 +155,7 @@ struct profile_value { /* one meaning of one column */
 	bool subtract, fallback;
 	enum profile_fold fold;
 	bool text; /* the device writes the number as text */
+	bool milliwatts; /* of a .text; becomes dBm */
 	bool sensor; /* its type, scale, precision and status are in .sensor_columns */
 	size_t sensor_columns[PROFILE_SENSOR_COLUMNS];
 	/* part of a difference: how many columns it takes; 0 = any number adds up */

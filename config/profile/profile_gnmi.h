@@ -15,8 +15,9 @@
  *     evidence: document                 # how its streams are known, and how those of the
  *     inherited: { counters: recorded }  # extended profile are: profile_evidence.h; also of a
  *                                        # stream and of a leaf
- *     port_prefix: { eth: Ethernet }     # how a port's name begins there, and how it begins in
- *                                        # the fabric
+ *     port_prefix: { eth: Ethernet }     # how a port's name begins there, before a digit, and how
+ *                                        # it begins in the fabric; with * the known port that
+ *                                        # fits with the rest behind it
  *     prefer_snmp: [pfcwd.storms]        # where SNMP answers too, it is the better source of
  *                                        # these metrics
  *     streams:

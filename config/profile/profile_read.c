@@ -143,6 +143,7 @@ static const struct reader_unit units[] = {
 	{"kB", 1000, false},
 	{"KiB", 1024, false},
 	{"cells", 1, true},
+	{"mw", 1, false},
 };
 
 /* table_column - position of an OID among the table's columns, added if new. */
@@ -227,7 +228,7 @@ static void column_unit(
 {
 	struct reader_scale scale;
 	reader_scale(reader, node, units, rw_countof(units),
-		"one of ns us ms ticks s Mbps kB KiB cells", &scale);
+		"one of ns us ms ticks s Mbps kB KiB cells mw", &scale);
 	value->mul = scale.mul;
 	value->div = scale.div;
 	value->cells = scale.cells;
@@ -354,6 +355,10 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	if (v->text && (v->metric < 0 || metric_info((unsigned)v->metric)->type != TYPE_F64))
 		reader_wrong_node(reader, reader_value(node, "text"),
 			"no 'text' of a metric that is a whole number");
+	const struct yaml_node *unit = reader_value(node, "unit");
+	v->milliwatts = unit && unit->kind == YAML_TEXT && str_eq(unit->text, "mw");
+	if (v->milliwatts && (!v->text || strcmp(metric_info((unsigned)v->metric)->unit, "dBm")))
+		reader_wrong_node(reader, unit, "mw of a 'text' that is a power in dBm");
 	v->named = reader_copy(reader, node, "named", false);
 	if (v->named && table->port_column < 0)
 		reader_wrong_node(reader, reader_value(node, "named"),

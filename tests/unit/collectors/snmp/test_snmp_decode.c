@@ -55,7 +55,8 @@ static const char text[] =
 	"fold: max }] }\n"
 	"    - { name: lanes, cadence: background, oid: 1.10, index: [port, lane], columns: [{ "
 	"column: 1, metric: optic.tx_power_dbm, divide: 100, fold: min, ignore: [0] },\n"
-	"        { column: 2, metric: optic.rx_power_dbm, text: true, fold: min }] }\n"
+	"        { column: 2, metric: optic.rx_power_dbm, text: true, fold: min },\n"
+	"        { column: 3, metric: optic.tx_power_dbm, text: true, unit: mw, fold: min }] }\n"
 	"    - { name: modules, cadence: background, behind: lanes, oid: 1.12, index: [port], "
 	"columns: [{ column: 1, metric: optic.tx_power_dbm, divide: 100, ignore: [0] }] }\n"
 	"    - { name: anywhere, cadence: background, oid: 1.11, index: [sensor], port: { column: "
@@ -562,11 +563,14 @@ static void test_text_numbers(void **state)
 	decode(&f, "lanes",
 		ROWS("lanes", STR("1.10.2.1.0", "-2.34"), STR("1.10.2.1.1", " -3.5 "),
 			STR("1.10.2.1.2", "N/A"), STR("1.10.2.1.3", ""), STR("1.10.2.1.4", "1-2"),
-			STR("1.10.2.2.0", "nan"), STR("1.10.2.2.1", "."), INT("1.10.2.2.2", 4)),
+			STR("1.10.2.2.0", "nan"), STR("1.10.2.2.1", "."), INT("1.10.2.2.2", 4),
+			STR("1.10.3.2.1", "0.5012"), STR("1.10.3.2.2", "0.00")),
 		false);
-	assert_int_equal(f.out.n, 1);
+	assert_int_equal(f.out.n, 2);
 	const struct sample *rx = find(&f, "a", PRIO_NONE, M_OPTIC_RX_POWER);
 	assert_float_equal(sample_f64(rx->value), -3.5, 1e-9);
+	rx = find(&f, "b", PRIO_NONE, M_OPTIC_TX_POWER);
+	assert_float_equal(sample_f64(rx->value), -3.0, 1e-3);
 	assert_int_equal(snmp_decode_stats(f.d)->wrong_types, 1);
 	fixture_done(&f);
 }

@@ -90,7 +90,7 @@ static void test_builtin_profiles(void **state)
 	}
 	if (out.n)
 		fail_msg("%s", out.s);
-	assert_int_equal(judged, 7);
+	assert_int_equal(judged, 8);
 	profiles_free(profiles);
 	err_list_done(&errors);
 }
