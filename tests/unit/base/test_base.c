@@ -343,6 +343,8 @@ static void test_read_file(void **state)
 	unlink(path);
 	assert_int_equal(str_read_file(path, 3, &text, &n, &e), -ENOENT);
 	assert_int_equal(str_read_file("/tmp", 3, &text, &n, NULL), -EISDIR);
+	/* its size is told as 0 */
+	assert_int_equal(str_read_file("/proc/self/status", 100, &text, &n, NULL), -EFBIG);
 }
 
 static void test_bytes(void **state)

@@ -11,6 +11,7 @@
 #include "analyzers/tune/tune_dose.h"
 #include "analyzers/tune/tune_dose_alpha.h"
 #include "analyzers/tune/tune_fault.h"
+#include "analyzers/tune/tune_worth.h"
 #include "config/fabric.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
@@ -375,6 +376,22 @@ static bool tells_j(const struct tune_sheet *s)
 		if (strstr(s->checks[i].text, "J by the model"))
 			return s->checks[i].after < s->checks[i].before && s->checks[i].before > 2;
 	return false;
+}
+
+/* Marks slow somebody down: for less than 0.15 of J, towards storage 0.02, nothing is changed. */
+static void marks_have_to_be_worth_it(void **state)
+{
+	const struct {
+		double step, others_p99;
+		bool storage, worth;
+	} rows[] = {{1, 0.84, false, true}, {1, 0.86, false, false}, {0.9, 1, false, false},
+		{1, 0.97, true, true}, {1, 0.99, true, false}};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const struct tune_worth worth = {.storage = rows[i].storage};
+		const struct tune_forecast forecast = {
+			.step = rows[i].step, .others_p99 = rows[i].others_p99};
+		assert_int_equal(tune_marks_are_worth(&worth, &forecast), rows[i].worth);
+	}
 }
 
 static void a_sheet_says_what_it_is_worth(void **state)
@@ -1242,6 +1259,7 @@ int main(void)
 		T(marks_come_on_a_wide_ramp),
 		T(incast_is_absorbed_as_far_as_the_pool_goes),
 		T(marks_need_somebody_who_gains),
+		T(marks_have_to_be_worth_it),
 		T(a_sheet_says_what_it_is_worth),
 		T(a_profile_in_proportion_to_speed_is_one),
 		T(alpha_changes_where_packets_come_in),

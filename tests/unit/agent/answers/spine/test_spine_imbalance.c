@@ -204,22 +204,23 @@ struct story {
 	const char *what, *verdict;
 	const char *windows; /* s skewed, l low entropy, u unlucky, e even, i idle, ? unknown */
 	bool out;
+	double held; /* sustained_ratio */
 };
 
 static void verdicts(void **state)
 {
 	static const struct story rows[] = {
-		{"even", "even", "eeeeeeeeee", false},
-		{"idle", "idle", "iiii", false},
-		{"nothing known", "unknown", "????", false},
-		{"unknown is not idle", "unknown", "i?i?", false},
-		{"one spike is not a story", "even", "eeeeseeeee", false},
-		{"an incident's worth, then even", "skewed", "eeeeeeeeeessseeeeeeeee", true},
-		{"idle between does not break it", "skewed", "eeeeeeeeeesisiseeeeeeeee", true},
-		{"even between does", "even", "eeeeeeeeeesesesseeeeeeee", false},
-		{"fewer windows than it has to hold", "skewed", "ss", true},
-		{"the most frequent word", "low entropy", "lllls", true},
-		{"luck", "unlucky placement", "uuuuu", true},
+		{"even", "even", "eeeeeeeeee", false, 0},
+		{"idle", "idle", "iiii", false, NAN},
+		{"nothing known", "unknown", "????", false, NAN},
+		{"unknown is not idle", "unknown", "i?i?", false, NAN},
+		{"one spike is not a story", "even", "eeeeseeeee", false, 0},
+		{"an incident's worth, then even", "skewed", "eeeeeeeeeessseeeeeeeee", true, 0.4},
+		{"idle between does not break it", "skewed", "eeeeeeeeeesisiseeeeeeeee", true, 0.4},
+		{"even between does", "even", "eeeeeeeeeesesesseeeeeeee", false, 0},
+		{"fewer windows than it has to hold", "skewed", "ss", true, 0.4},
+		{"the most frequent word", "low entropy", "lllls", true, 0.4},
+		{"luck", "unlucky placement", "uuuuu", true, 0.4},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct spine_imbalance *s = spine_imbalance_new(&options);
@@ -240,6 +241,9 @@ static void verdicts(void **state)
 			fail_msg("%s: %s", rows[i].what, text(g, "verdict"));
 		if (json_is_true(json_object_get(g, "out_of_limits")) != rows[i].out)
 			fail_msg("%s: out of limits", rows[i].what);
+		const double held = number(g, "sustained_ratio");
+		if (isnan(held) != isnan(rows[i].held) || fabs(held - rows[i].held) > 1e-9)
+			fail_msg("%s: %.3f held", rows[i].what, held);
 		json_decref(doc);
 		spine_imbalance_free(s);
 	}
