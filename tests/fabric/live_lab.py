@@ -185,10 +185,11 @@ class Live:
         with open(self.config) as f:
             return len(re.findall(r"credentials: lab \}", f.read()))
 
-    def latest(self):
-        """{(device, port, priority, metric): value} of the newest sample of each that is a number."""
+    def latest(self, metric=None):
+        """{(device, port, priority, metric): value} of the newest sample of each, or of each of @metric, that is a number."""
         ret = {}
-        for row in self.sql("SELECT device, port, priority, metric, value, max(time) FROM samples GROUP BY device, port, priority, metric"):
+        of = "WHERE metric = '%s'" % metric if metric else ""
+        for row in self.sql("SELECT device, port, priority, metric, value, max(time) FROM samples %s GROUP BY device, port, priority, metric" % of):
             if re.fullmatch(r"-?[0-9][0-9.e+-]*", row["value"]):
                 value = float(row["value"]) if "." in row["value"] or "e" in row["value"] else int(row["value"])
                 ret[row["device"], row["port"], row["priority"], row["metric"]] = int(value) if value == int(value) else value

@@ -95,7 +95,7 @@ def same_metrics(lab, case):
 def thresholds(lab, setting, metric, before, after):
     """Set of one switch, read back there and nowhere else."""
     def read():
-        return {k[0]: v for k, v in lab.latest().items() if k[3] == metric and k[1] == "Ethernet1" and k[2] == "3"}
+        return {k[0]: v for k, v in lab.latest(metric).items() if k[1] == "Ethernet1" and k[2] == "3"}
     wait_for("%s is read" % metric, lambda: set(read().values()) == {before}, 30)
     lab.lab("set", setting, "--device", "leaf2")
     wait_for("%s: %s is read back" % (lab.face, setting), lambda: read().get("leaf2") == after, 30)
@@ -123,7 +123,7 @@ def repaired(lab):
     """What the fault had set is set right: read back everywhere, and told."""
     lab.lab("set", "kmin=400KB")
     lab.lab("set", "kmax=1600KB")
-    wait_for("Kmin is read back as set", lambda: {v for k, v in lab.latest().items() if k[3] == "cfg.ecn_kmin_bytes" and k[2] == "3"} == {400000}, 30)
+    wait_for("Kmin is read back as set", lambda: {v for k, v in lab.latest("cfg.ecn_kmin_bytes").items() if k[2] == "3"} == {400000}, 30)
     wait_for("the incident is over", lambda: not any(i["cause"] == "ecn_late" and i["state"] == "open" for i in lab.incidents()), 90, every_s=1)
 
 
