@@ -147,6 +147,30 @@ static inline uint64_t bits_get(const uint8_t *array, size_t i, unsigned width)
 	return value & bits_mask(width);
 }
 
+/* bits_add_array - appends an array of @n numbers of @width bits, ended at a byte. */
+static inline void bits_add_array(
+	const uint64_t *numbers, size_t n, unsigned width, struct str *out)
+{
+	const size_t size = bits_bytes(n, width);
+	uint8_t *at = bits_room(out, size + BITS_PAD);
+
+	memset(at, 0, size + BITS_PAD);
+	for (size_t i = 0; i < n && width; i++)
+		bits_set(at, i, width, numbers[i]);
+	out->n += size;
+}
+
+/* bits_load_part - the number of @size bytes at @at, of which @left are there. */
+static inline uint64_t bits_load_part(const uint8_t *at, size_t left, unsigned size)
+{
+	uint8_t copy[8] = {0};
+
+	if (left >= sizeof(copy))
+		return bits_load(at) & bits_mask(8 * size);
+	memcpy(copy, at, size);
+	return bits_load(copy);
+}
+
 /* bits_at - number @i of an array of which @size bytes are there and nothing behind them. The
  * caller has checked that @size is at least bits_bytes(i + 1, width). */
 static inline uint64_t bits_at(const uint8_t *array, size_t size, size_t i, unsigned width)

@@ -21,7 +21,8 @@ enum { BLOCK_MARKED = 0xfe };
 
 /* ---- opening ------------------------------------------------------------------ */
 
-static const uint8_t *open_array(struct bytes *bytes, uint32_t n, unsigned width, size_t *ret_size)
+static const uint8_t *obits_add_array(
+	struct bytes *bytes, uint32_t n, unsigned width, size_t *ret_size)
 {
 	*ret_size = bits_bytes(n, width);
 	if (width > 64)
@@ -66,11 +67,12 @@ static void open_directory(struct block_reader *ret, struct bytes *bytes)
 	ret->list_bits = bytes_u8(bytes);
 	ret->time_place_bits = bytes_u8(bytes);
 	ret->place_bits = bytes_u8(bytes);
-	ret->entities = open_array(bytes, ret->n_series, ret->entity_bits, &ret->entities_size);
-	ret->lists = open_array(bytes, ret->n_series, ret->list_bits, &ret->lists_size);
+	ret->entities =
+		obits_add_array(bytes, ret->n_series, ret->entity_bits, &ret->entities_size);
+	ret->lists = obits_add_array(bytes, ret->n_series, ret->list_bits, &ret->lists_size);
 	ret->time_places =
-		open_array(bytes, ret->n_lists, ret->time_place_bits, &ret->time_places_size);
-	ret->places = open_array(bytes, ret->n_series, ret->place_bits, &ret->places_size);
+		obits_add_array(bytes, ret->n_lists, ret->time_place_bits, &ret->time_places_size);
+	ret->places = obits_add_array(bytes, ret->n_series, ret->place_bits, &ret->places_size);
 	ret->times_size = bits_uvar(bytes);
 	ret->times = bytes_take(bytes, ret->times_size);
 }
@@ -341,17 +343,6 @@ static inline unsigned fast_size(const struct block_reader *reader, uint32_t sam
 	return reader->sizes[sample / 2] >> (sample % 2 * 4) & 0xf;
 }
 
-/* The number of @size bytes at @at, of which @left are there. */
-static inline uint64_t fast_load(const uint8_t *at, size_t left, unsigned size)
-{
-	uint8_t copy[8] = {0};
-
-	if (left >= sizeof(copy))
-		return bits_load(at) & bits_mask(8 * size);
-	memcpy(copy, at, size);
-	return bits_load(copy);
-}
-
 /* Reads @n values from sample @reader->at_sample on, and moves the place behind them. */
 static int fast_values(struct block_reader *reader, uint32_t n, uint64_t *ret)
 {
@@ -362,7 +353,7 @@ static int fast_values(struct block_reader *reader, uint32_t n, uint64_t *ret)
 		const size_t left = reader->payload_size - reader->at_byte;
 		if (size > 8 || size > left)
 			return -EBADMSG;
-		uint64_t value = fast_load(reader->payload + reader->at_byte, left, size);
+		uint64_t value = bits_load_part(reader->payload + reader->at_byte, left, size);
 		if (reader->is_f64)
 			value = __builtin_bswap64(value) ^ before;
 		else if (i > 0)
@@ -585,11 +576,13 @@ struct block_list { /* distinct instants */
 
 /* A block on its way to bytes. */
 struct block_pen {
-	const struct block_sample *samples;
+	const struct block_sample *samples; /* or .matrix */
+	const struct block_matrix *matrix;
 	bool is_f64;
 	uint32_t n, n_series, n_lists;
-	uint32_t *begin; /* of each series, and the end */
-	uint32_t *list; /* of each series */
+	uint64_t *entity; /* of each series */
+	uint32_t *begin; /* of each series, and the end; NULL: each has one sample */
+	uint32_t *list; /* of each series; NULL: there is one */
 	uint64_t *place; /* of each series in the values, then of each list in the instants */
 	struct block_list *lists;
 	uint32_t *slots; /* hash of instants to list + 1 */
@@ -601,6 +594,7 @@ struct block_pen {
 
 static void pen_done(struct block_pen *pen)
 {
+	free(pen->entity);
 	free(pen->begin);
 	free(pen->list);
 	free(pen->place);
@@ -640,6 +634,9 @@ static int pen_cut(struct block_pen *pen)
 		return -E2BIG;
 	pen->numbers = rw_calloc(2 * (size_t)longest + 1, sizeof(*pen->numbers));
 	pen->scratch = pen->numbers + longest;
+	pen->entity = rw_calloc(n + 1, sizeof(*pen->entity));
+	for (uint32_t i = 0; i < n; i++)
+		pen->entity[i] = (uint64_t)v[pen->begin[i]].entity;
 	return 0;
 }
 
@@ -779,64 +776,74 @@ static uint64_t pen_share(struct block_pen *pen, uint64_t begin, uint64_t *slots
 	return begin;
 }
 
+/* The values of series @i; its exceptions are written. */
+static const uint64_t *pen_column(struct block_pen *pen, uint32_t i, uint32_t *ret_n)
+{
+	if (pen->matrix) {
+		*ret_n = pen->matrix->n;
+		return pen->matrix->value + i * pen->matrix->stride;
+	}
+	const struct block_sample *v = pen->samples + pen->begin[i];
+	const size_t begin = pen->values.n;
+	*ret_n = pen->begin[i + 1] - pen->begin[i];
+	bits_add_u8(&pen->values, BLOCK_MARKED);
+	if (!pen_marks(pen, v, *ret_n, &pen->values))
+		pen->values.n = begin;
+	for (uint32_t j = 0; j < *ret_n; j++)
+		pen->numbers[j] = v[j].value;
+	return pen->numbers;
+}
+
 static void pen_small_values(struct block_pen *pen)
 {
 	uint64_t slots[SHARED_SLOTS] = {0};
+	uint32_t n;
 
 	for (uint32_t i = 0; i < pen->n_series; i++) {
-		const struct block_sample *v = pen->samples + pen->begin[i];
-		const uint32_t n = pen->begin[i + 1] - pen->begin[i];
 		const size_t begin = pen->values.n;
-		bits_add_u8(&pen->values, BLOCK_MARKED);
-		if (!pen_marks(pen, v, n, &pen->values))
-			pen->values.n = begin;
-		for (uint32_t j = 0; j < n; j++)
-			pen->numbers[j] = v[j].value;
+		const uint64_t *column = pen_column(pen, i, &n);
 		if (pen->is_f64)
-			number_encode_f64(pen->numbers, n, pen->scratch, &pen->values);
+			number_encode_f64(column, n, pen->scratch, &pen->values);
 		else
-			number_encode(pen->numbers, n, &pen->values);
+			number_encode(column, n, &pen->values);
 		pen->place[i] = pen_share(pen, begin, slots);
 	}
 }
 
 /* Doubles end in zero bytes, differences of counters begin with them: the former are turned. */
-static uint64_t fast_number(const struct block_pen *pen, uint32_t i, bool first)
+static inline uint64_t fast_number(bool is_f64, const struct block_sample *v, bool first)
 {
-	const struct block_sample *v = &pen->samples[i];
-
-	if (pen->is_f64) {
-		if (first)
-			return __builtin_bswap64(v->value);
+	if (is_f64 && first)
+		return __builtin_bswap64(v->value);
+	if (is_f64)
 		return __builtin_bswap64(v->value ^ v[-1].value);
-	}
 	if (first)
 		return v->value;
 	return bits_zigzag(v->value - v[-1].value);
 }
 
-static void pen_fast_values(struct block_pen *pen)
+static void pen_fast_values(const struct block_pen *pen, struct str *out)
 {
-	struct str marks = {0};
-
-	pen_marks(pen, pen->samples, pen->n, &marks);
-	bits_add_uvar(&pen->values, marks.n);
-	str_addn(&pen->values, marks.s, marks.n);
-	str_done(&marks);
 	const size_t sizes = ((size_t)pen->n + 1) / 2;
-	uint8_t *size = bits_room(&pen->values, sizes + 8 * (size_t)pen->n + 8);
+	uint8_t *size = bits_room(out, sizes + 8 * (size_t)pen->n + 8);
 	uint8_t *at = size + sizes;
+
 	memset(size, 0, sizes);
 	for (uint32_t s = 0; s < pen->n_series; s++) {
-		for (uint32_t i = pen->begin[s]; i < pen->begin[s + 1]; i++) {
-			const uint64_t number = fast_number(pen, i, i == pen->begin[s]);
+		uint32_t i = s, end = s + 1;
+		if (pen->begin) {
+			i = pen->begin[s];
+			end = pen->begin[s + 1];
+		}
+		for (bool first = true; i < end; i++, first = false) {
+			const uint64_t number = fast_number(pen->is_f64, &pen->samples[i], first);
 			const unsigned bytes = (bits_width(number) + 7) / 8;
 			size[i / 2] |= (uint8_t)(bytes << (i % 2 * 4));
 			bits_store(at, number);
 			at += bytes;
 		}
 	}
-	pen->values.n = (size_t)(at - (uint8_t *)pen->values.s);
+	out->n = (size_t)(at - (uint8_t *)out->s);
 }
 
 /* ---- the whole ---------------------------------------------------------------- */
@@ -850,69 +857,121 @@ static unsigned block_bits(const uint64_t *numbers, uint32_t n)
 	return bits_width(any);
 }
 
-static void pen_array(const uint64_t *numbers, uint32_t n, unsigned width, struct str *out)
+/* Entities become what an even row of them leaves; returns the row's step. */
+static uint64_t pen_entities(struct block_pen *pen)
 {
-	const size_t size = bits_bytes(n, width);
-	uint8_t *at = bits_room(out, size + BITS_PAD);
-
-	memset(at, 0, size + BITS_PAD);
-	for (uint32_t i = 0; i < n && width; i++)
-		bits_set(at, i, width, numbers[i]);
-	out->n += size;
-}
-
-static uint64_t pen_entity(const struct block_pen *pen, uint32_t i)
-{
-	return (uint64_t)pen->samples[pen->begin[i]].entity;
-}
-
-/* Entities less an even row of them; returns the row's step. */
-static uint64_t pen_entities(const struct block_pen *pen, uint64_t *ret)
-{
+	const uint64_t base = pen->entity[0];
 	uint64_t step = UINT64_MAX;
 
 	for (uint32_t i = 1; i < pen->n_series; i++)
-		if (pen_entity(pen, i) - pen_entity(pen, i - 1) < step)
-			step = pen_entity(pen, i) - pen_entity(pen, i - 1);
+		if (pen->entity[i] - pen->entity[i - 1] < step)
+			step = pen->entity[i] - pen->entity[i - 1];
 	if (pen->n_series == 1)
 		step = 0;
 	for (uint32_t i = 0; i < pen->n_series; i++)
-		ret[i] = pen_entity(pen, i) - pen_entity(pen, 0) - i * step;
+		pen->entity[i] -= base + i * step;
 	return step;
 }
 
-static void pen_write(struct block_pen *pen, bool fast, struct str *out)
+static void pen_lists(const struct block_pen *pen, unsigned list_bits, struct str *out)
 {
-	uint64_t *numbers = rw_calloc(2 * (size_t)pen->n_series, sizeof(*numbers));
-	uint64_t *lists = numbers + pen->n_series;
-	const uint64_t *time_places = pen->place + pen->n_series;
-	const uint64_t step = pen_entities(pen, numbers);
-	unsigned place_bits = 0;
-
+	if (list_bits == 0)
+		return;
+	rw_cleanup(freep) uint64_t *lists = rw_calloc(pen->n_series, sizeof(*lists));
 	for (uint32_t i = 0; i < pen->n_series; i++)
 		lists[i] = pen->list[i];
-	const unsigned entity_bits = block_bits(numbers, pen->n_series);
-	const unsigned list_bits = block_bits(lists, pen->n_series);
-	const unsigned time_bits = block_bits(time_places, pen->n_lists);
+	bits_add_array(lists, pen->n_series, list_bits, out);
+}
+
+/* All but the values. */
+static void pen_write(struct block_pen *pen, bool fast, struct str *out)
+{
+	const uint64_t base = pen->entity[0], step = pen_entities(pen);
+	const unsigned entity_bits = block_bits(pen->entity, pen->n_series);
+	const unsigned list_bits = bits_width(pen->n_lists - 1);
+	unsigned time_bits = 0, place_bits = 0;
+
+	if (pen->n_lists > 1) /* the last place is the highest */
+		time_bits = bits_width(pen->place[pen->n_series + pen->n_lists - 1]);
 	if (!fast)
 		place_bits = block_bits(pen->place, pen->n_series);
 	bits_add_uvar(out, pen->usual.flags);
 	bits_add_uvar(out, pen->usual.source);
 	bits_add_uvar(out, pen->usual.window_ms);
-	bits_add_uvar(out, pen_entity(pen, 0));
+	bits_add_uvar(out, base);
 	bits_add_uvar(out, step);
 	bits_add_u8(out, entity_bits);
 	bits_add_u8(out, list_bits);
 	bits_add_u8(out, time_bits);
 	bits_add_u8(out, place_bits);
-	pen_array(numbers, pen->n_series, entity_bits, out);
-	pen_array(lists, pen->n_series, list_bits, out);
-	pen_array(time_places, pen->n_lists, time_bits, out);
-	pen_array(pen->place, pen->n_series, place_bits, out);
+	bits_add_array(pen->entity, pen->n_series, entity_bits, out);
+	pen_lists(pen, list_bits, out);
+	if (time_bits > 0)
+		bits_add_array(pen->place + pen->n_series, pen->n_lists, time_bits, out);
+	if (place_bits > 0)
+		bits_add_array(pen->place, pen->n_series, place_bits, out);
 	bits_add_uvar(out, pen->times.n);
 	str_addn(out, pen->times.s, pen->times.n);
+}
+
+static void pen_head(const struct block_pen *pen, bool fast, struct str *out)
+{
+	bits_add_u8(out, fast ? BLOCK_VERSION_FAST : BLOCK_VERSION_SMALL);
+	bits_add_u8(out, pen->is_f64);
+	bits_add_uvar(out, pen->n_series);
+	bits_add_uvar(out, pen->n);
+	bits_add_uvar(out, pen->n_lists);
+}
+
+static void pen_one_list(struct block_pen *pen, const uint64_t *t_ns, uint32_t n)
+{
+	pen->n_lists = 1;
+	bits_add_uvar(&pen->times, n);
+	number_encode(t_ns, n, &pen->times);
+}
+
+/* One sample a series, of one instant and with the same marks: what a poll brings. */
+static bool is_row(const struct block_sample *v, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		if (v[i].entity <= v[i - 1].entity || v[i].t_ns != v[0].t_ns ||
+			!same_marks(&v[i], &v[0]))
+			return false;
+	return n > 0 && v[0].entity >= 0;
+}
+
+static void encode_row(struct block_pen *pen, struct str *out)
+{
+	const uint64_t t_ns = (uint64_t)pen->samples[0].t_ns;
+
+	pen->n_series = pen->n;
+	pen->usual = pen->samples[0];
+	pen->entity = rw_realloc(NULL, pen->n * sizeof(*pen->entity));
+	for (uint32_t i = 0; i < pen->n; i++)
+		pen->entity[i] = (uint64_t)pen->samples[i].entity;
+	pen_one_list(pen, &t_ns, 1);
+	pen_head(pen, true, out);
+	pen_write(pen, true, out);
+	bits_add_uvar(out, 0); /* exceptions */
+	pen_fast_values(pen, out);
+}
+
+static void encode_fast(struct block_pen *pen, struct str *out)
+{
+	rw_cleanup(str_done) struct str marks = {0};
+
+	pen_write(pen, true, out);
+	pen_marks(pen, pen->samples, pen->n, &marks);
+	bits_add_uvar(out, marks.n);
+	str_addn(out, marks.s, marks.n);
+	pen_fast_values(pen, out);
+}
+
+static void encode_small(struct block_pen *pen, struct str *out)
+{
+	pen_small_values(pen);
+	pen_write(pen, false, out);
 	str_addn(out, pen->values.s, pen->values.n);
-	free(numbers);
 }
 
 int block_encode(const struct block_sample *samples, size_t n, enum block_form form, bool is_f64,
@@ -924,155 +983,49 @@ int block_encode(const struct block_sample *samples, size_t n, enum block_form f
 	if (n > BLOCK_SAMPLES_MAX)
 		return -E2BIG;
 	pen.n = (uint32_t)n;
+	if (fast && is_row(samples, pen.n)) {
+		encode_row(&pen, out);
+		return 0;
+	}
 	const int r = pen_cut(&pen);
 	if (r < 0)
 		return r;
+	const size_t begin = out->n;
 	if (n > 0) {
 		pen_instants(&pen);
 		pen_usual(&pen);
 	}
-	const size_t begin = out->n;
-	bits_add_u8(out, fast ? BLOCK_VERSION_FAST : BLOCK_VERSION_SMALL);
-	bits_add_u8(out, is_f64);
-	bits_add_uvar(out, pen.n_series);
-	bits_add_uvar(out, n);
-	bits_add_uvar(out, pen.n_lists);
+	pen_head(&pen, fast, out);
 	if (n > 0 && fast)
-		pen_fast_values(&pen);
+		encode_fast(&pen, out);
 	if (n > 0 && !fast)
-		pen_small_values(&pen);
-	if (n > 0)
-		pen_write(&pen, fast, out);
+		encode_small(&pen, out);
 	if (!fast) /* a row of the tail has a sum of its own */
 		bits_add_sum(out, begin);
 	return 0;
 }
 
-/* tail_codec - layout of a row: u8 version, LEB128 count of metrics, u8 bits of a metric, u8 bits
- * of an end; arrays of that many bits, each ended at a byte: metrics, ends of their blocks; the
- * blocks; u32 sum of all these bytes. */
-
-enum { TAIL_VERSION = 1, TAIL_METRICS_MAX = 1 << 20 };
-
-static void tail_array(const uint64_t *numbers, size_t n, unsigned width, struct str *out)
+int block_encode_matrix(const struct block_matrix *matrix, bool is_f64, struct str *out)
 {
-	const size_t size = bits_bytes(n, width);
-	uint8_t *at = bits_room(out, size + BITS_PAD);
+	const size_t begin = out->n, n = (size_t)matrix->n_series * matrix->n;
+	rw_cleanup(pen_done) struct block_pen pen = {.matrix = matrix,
+		.is_f64 = is_f64,
+		.n_series = matrix->n_series,
+		.usual = {.flags = matrix->flags,
+			.source = matrix->source,
+			.window_ms = matrix->window_ms}};
 
-	memset(at, 0, size + BITS_PAD);
-	for (size_t i = 0; i < n && width; i++)
-		bits_set(at, i, width, numbers[i]);
-	out->n += size;
-}
-
-int tail_encode(const struct tail_segment *segments, size_t n, struct str *out)
-{
-	rw_cleanup(str_done) struct str blocks = {0};
-	rw_cleanup(freep) uint64_t *numbers = rw_calloc(2 * n + 1, sizeof(*numbers));
-	uint64_t *ends = numbers + n;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct tail_segment *segment = &segments[i];
-		if (segment->metric < 0 || (i > 0 && segment->metric <= segments[i - 1].metric))
-			return -EINVAL;
-		const int r = block_encode(
-			segment->samples, segment->n, BLOCK_FAST, segment->is_f64, &blocks);
-		if (r < 0)
-			return r;
-		numbers[i] = segment->metric;
-		ends[i] = blocks.n;
-	}
-	if (n > TAIL_METRICS_MAX)
+	if (n > BLOCK_SAMPLES_MAX || matrix->n > BLOCK_SERIES_MAX)
 		return -E2BIG;
-	unsigned metric_bits = 0;
-	if (n > 0)
-		metric_bits = bits_width(numbers[n - 1]); /* the highest */
-	const unsigned end_bits = bits_width(blocks.n);
-	const size_t begin = out->n;
-	bits_add_u8(out, TAIL_VERSION);
-	bits_add_uvar(out, n);
-	bits_add_u8(out, metric_bits);
-	bits_add_u8(out, end_bits);
-	tail_array(numbers, n, metric_bits, out);
-	tail_array(ends, n, end_bits, out);
-	str_addn(out, blocks.s, blocks.n);
+	pen.n = (uint32_t)n;
+	pen.entity = rw_calloc(pen.n_series, sizeof(*pen.entity));
+	memcpy(pen.entity, matrix->entity, pen.n_series * sizeof(*pen.entity));
+	pen.place = rw_calloc(pen.n_series, sizeof(*pen.place));
+	pen.numbers = rw_calloc(matrix->n, sizeof(*pen.numbers));
+	pen.scratch = pen.numbers;
+	pen_one_list(&pen, (const uint64_t *)(const void *)matrix->t_ns, matrix->n);
+	pen_head(&pen, false, out);
+	encode_small(&pen, out);
 	bits_add_sum(out, begin);
 	return 0;
-}
-
-int64_t tail_metric_number(const struct tail_reader *tail, uint32_t i)
-{
-	return (int64_t)bits_at(tail->metrics, tail->metrics_size, i, tail->metric_bits);
-}
-
-static uint64_t tail_end(const struct tail_reader *tail, uint32_t i)
-{
-	return bits_at(tail->ends, tail->ends_size, i, tail->end_bits);
-}
-
-static bool tail_ascends(const struct tail_reader *tail)
-{
-	for (uint32_t i = 0; i < tail->n_metrics; i++) {
-		if (tail_end(tail, i) > tail->segments_size)
-			return false;
-		if (i == 0)
-			continue;
-		if (tail_metric_number(tail, i) <= tail_metric_number(tail, i - 1))
-			return false;
-		if (tail_end(tail, i) < tail_end(tail, i - 1))
-			return false;
-	}
-	return true;
-}
-
-int tail_open(struct tail_reader *ret, const void *data, size_t size)
-{
-	struct bytes bytes = bits_without_sum(data, size);
-	const unsigned version = bytes_u8(&bytes);
-	const uint64_t n = bits_uvar(&bytes);
-
-	*ret = (struct tail_reader){0};
-	ret->metric_bits = bytes_u8(&bytes);
-	ret->end_bits = bytes_u8(&bytes);
-	if (!bytes_ok(&bytes) || version != TAIL_VERSION || n > TAIL_METRICS_MAX ||
-		ret->metric_bits > 63 || ret->end_bits > 64)
-		return -EBADMSG;
-	ret->metrics_size = bits_bytes(n, ret->metric_bits);
-	ret->ends_size = bits_bytes(n, ret->end_bits);
-	ret->metrics = bytes_take(&bytes, ret->metrics_size);
-	ret->ends = bytes_take(&bytes, ret->ends_size);
-	ret->segments_size = bytes_left(&bytes);
-	ret->segments = bytes_take(&bytes, ret->segments_size);
-	if (!bytes_ok(&bytes))
-		return -EBADMSG;
-	ret->n_metrics = (uint32_t)n;
-	if (tail_ascends(ret))
-		return 0;
-	ret->n_metrics = 0;
-	return -EBADMSG;
-}
-
-int64_t tail_find(const struct tail_reader *tail, int64_t metric)
-{
-	uint32_t lo = 0, hi = tail->n_metrics;
-
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-		if (tail_metric_number(tail, mid) < metric)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < tail->n_metrics && tail_metric_number(tail, lo) == metric)
-		return lo;
-	return -1;
-}
-
-int tail_metric(const struct tail_reader *tail, uint32_t i, struct block_reader *ret)
-{
-	uint64_t begin = 0;
-
-	if (i > 0)
-		begin = tail_end(tail, i - 1);
-	return block_open(ret, tail->segments + begin, (size_t)(tail_end(tail, i) - begin));
 }

@@ -47,6 +47,21 @@ enum block_form { BLOCK_FAST, BLOCK_SMALL };
 int block_encode(const struct block_sample *samples, size_t n, enum block_form form, bool is_f64,
 	struct str *out);
 
+/* What a device said of one metric at several instants: the same series each time, all with the
+ * same flags, source and window. Value @j of series @i is value[i * stride + j]. */
+struct block_matrix {
+	uint32_t n_series, n; /* instants */
+	const int64_t *entity, *t_ns; /* both strictly ascending, entities not below 0 */
+	const uint64_t *value;
+	size_t stride;
+	uint16_t flags, source;
+	uint32_t window_ms;
+};
+
+/* block_encode_matrix - appends the bytes that block_encode() makes of the same samples with
+ * BLOCK_SMALL. 0 or -E2BIG. */
+int block_encode_matrix(const struct block_matrix *matrix, bool is_f64, struct str *out);
+
 /* An open block; its fields are the codec's. It borrows the bytes. One thread. */
 struct block_reader {
 	const uint8_t *entities, *lists, *places; /* arrays of numbers of so many bits */
@@ -170,5 +185,33 @@ int64_t tail_metric_number(const struct tail_reader *tail, uint32_t i);
 int64_t tail_find(const struct tail_reader *tail, int64_t metric);
 /* tail_metric - opens the samples of metric @i. 0 or -EBADMSG. */
 int tail_metric(const struct tail_reader *tail, uint32_t i, struct block_reader *ret);
+
+/*
+ * tail_grid - rows of one metric side by side, which is how nearly all of them lie: each has one
+ * sample of each series, of one instant and without an exception, and the rows have the same series
+ * in order of time. One thread; begins as zeroes, keeps its memory until tail_grid_done().
+ */
+struct tail_grid_row {
+	const uint8_t *sizes, *values;
+	size_t values_size;
+};
+struct tail_grid {
+	struct block_reader first;
+	const uint8_t *head; /* what the rows have in common */
+	size_t head_size;
+	struct tail_grid_row *rows;
+	int64_t *t_ns; /* of each row */
+	size_t n, cap_rows, cap_t_ns;
+	int64_t *entity;
+	uint64_t *value;
+	size_t cap_entity, cap_value;
+};
+void tail_grid_done(struct tail_grid *grid);
+void tail_grid_clear(struct tail_grid *grid);
+/* tail_grid_add - metric @i of a row, whose bytes are lent until the grid is cleared; false: it is
+ * not of the kind, which says nothing about whether it is damaged. */
+bool tail_grid_add(struct tail_grid *grid, const struct tail_reader *tail, uint32_t i);
+/* tail_grid_matrix - all values, lent until the next call; false: a row is damaged. */
+bool tail_grid_matrix(struct tail_grid *grid, struct block_matrix *ret);
 
 #endif

@@ -565,17 +565,6 @@ static void rollup_put_series(struct rollup_pen *pen, struct rollup_bucket *v, u
 	ret_places[2] = rollup_place(pen);
 }
 
-static void rollup_array(const uint64_t *numbers, size_t n, unsigned width, struct str *out)
-{
-	const size_t size = bits_bytes(n, width);
-	uint8_t *at = bits_room(out, size + BITS_PAD);
-
-	memset(at, 0, size + BITS_PAD);
-	for (size_t i = 0; i < n && width; i++)
-		bits_set(at, i, width, numbers[i]);
-	out->n += size;
-}
-
 static bool rollup_ordered(const struct rollup_bucket *v, size_t n, int64_t step_ns)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -623,8 +612,8 @@ static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const
 	bits_add_uvar(out, base);
 	bits_add_u8(out, entity_bits);
 	bits_add_u8(out, place_bits);
-	rollup_array(rest, series, entity_bits, out);
-	rollup_array(places, (size_t)series * ROLLUP_PARTS, place_bits, out);
+	bits_add_array(rest, series, entity_bits, out);
+	bits_add_array(places, (size_t)series * ROLLUP_PARTS, place_bits, out);
 	str_addn(out, pen->payload.s, pen->payload.n);
 	bits_add_sum(out, begin);
 }

@@ -504,6 +504,94 @@ static void test_long_numbers(void **state)
 	assert_true(bytes.bad);
 }
 
+enum { GRID_SERIES = 21, GRID_ROWS = 37 };
+
+/* A row of the samples @v[0], @v[GRID_ROWS] and so on, behind another metric. */
+static void *grid_row(const struct block_sample *v, bool is_f64, struct tail_reader *ret)
+{
+	struct block_sample row[GRID_SERIES];
+	const struct tail_segment segments[] = {{.metric = 3, .samples = row, .n = 2},
+		{.metric = 9, .is_f64 = is_f64, .samples = row, .n = GRID_SERIES}};
+	rw_cleanup(str_done) struct str bytes = {0};
+
+	for (size_t i = 0; i < GRID_SERIES; i++)
+		row[i] = v[i * GRID_ROWS];
+	assert_int_equal(tail_encode(segments, rw_countof(segments), &bytes), 0);
+	uint8_t *exact = exact_copy(&bytes);
+	assert_int_equal(tail_open(ret, exact, bytes.n), 0);
+	for (size_t i = 0; i < bytes.n; i += 1 + rng_below(9)) { /* what is damaged does no harm */
+		struct tail_grid grid = {0};
+		struct block_matrix matrix;
+		struct tail_reader tail;
+		exact[i] ^= (uint8_t)(1 + rng_below(255));
+		sum_again(exact, bytes.n);
+		if (tail_open(&tail, exact, bytes.n) == 0 && tail_metrics(&tail) > 1 &&
+			tail_grid_add(&grid, &tail, 1))
+			tail_grid_matrix(&grid, &matrix);
+		tail_grid_done(&grid);
+		memcpy(exact, bytes.s, bytes.n);
+	}
+	return exact;
+}
+
+/* Rows side by side give the bytes that their samples, sorted, give. */
+static void check_grid(const struct block_sample *v, bool is_f64)
+{
+	struct tail_reader tails[GRID_ROWS];
+	void *rows[GRID_ROWS];
+	struct tail_grid grid = {0};
+	struct block_matrix matrix;
+	rw_cleanup(str_done) struct str sorted = {0}, columns = {0};
+
+	for (size_t i = 0; i < GRID_ROWS; i++) {
+		rows[i] = grid_row(v + i, is_f64, &tails[i]);
+		assert_true(tail_grid_add(&grid, &tails[i], 1));
+		assert_false(tail_grid_add(&grid, &tails[i], 1)); /* one instant twice */
+		assert_false(tail_grid_add(&grid, &tails[i], 0)); /* other series */
+	}
+	assert_true(tail_grid_matrix(&grid, &matrix));
+	assert_int_equal(
+		block_encode(v, (size_t)GRID_SERIES * GRID_ROWS, BLOCK_SMALL, is_f64, &sorted), 0);
+	assert_int_equal(block_encode_matrix(&matrix, is_f64, &columns), 0);
+	assert_int_equal(columns.n, sorted.n);
+	assert_memory_equal(columns.s, sorted.s, sorted.n);
+	tail_grid_done(&grid);
+	for (size_t i = 0; i < GRID_ROWS; i++)
+		free(rows[i]);
+}
+
+static void test_grid(void **state)
+{
+	struct block_sample v[GRID_SERIES * GRID_ROWS];
+	struct tail_grid grid = {0};
+	struct tail_reader tail;
+
+	(void)state;
+	rng_state = 41;
+	for (unsigned k = 0; k < 4; k++) {
+		for (uint32_t i = 0; i < rw_countof(v); i++)
+			v[i] = (struct block_sample){
+				.entity = 7 + i / GRID_ROWS * (k < 2 ? 2 : i / GRID_ROWS + 1),
+				.t_ns = 1000 + (int64_t)(i % GRID_ROWS) * (10 + k) +
+					(i % GRID_ROWS) % 3,
+				.value = shapes[i / GRID_ROWS % rw_countof(shapes)](
+					i % GRID_ROWS ? v[i - 1].value : 0, i % GRID_ROWS),
+				.flags = k < 2 ? 0 : 4,
+				.source = SOURCE_SNMP};
+		check_grid(v, k & 1);
+	}
+	v[GRID_ROWS].flags ^= 1;
+	void *row = grid_row(v, false, &tail);
+	assert_false(tail_grid_add(&grid, &tail, 1));
+	free(row);
+	v[GRID_ROWS].flags ^= 1;
+	v[GRID_ROWS].t_ns++; /* two instants */
+	row = grid_row(v, false, &tail);
+	assert_false(tail_grid_add(&grid, &tail, 1));
+	free(row);
+	tail_grid_done(&grid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_idle_is_small),
 		cmocka_unit_test(test_broken_bytes),
 		cmocka_unit_test(test_tail),
+		cmocka_unit_test(test_grid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
