@@ -226,32 +226,45 @@ static int made_halves(struct store_writer *writer, const struct seal_made *made
 	return rc;
 }
 
-static int made_encode(struct store_writer *writer, const struct seal_made *made)
+/* Of values as @metric, a number of the file, has them? */
+static bool metric_is_f64(const struct store_writer *writer, int64_t metric)
+{
+	const int known = writer_metric_of(writer, metric);
+
+	return known >= 0 && metric_info((unsigned)known)->type == TYPE_F64;
+}
+
+/* A block of the job; @data becomes its own. */
+static void made_add(struct store_writer *writer, const struct seal_made *made, struct str data)
 {
 	struct seal_job *job = &writer->seal.job;
 	const int metric = writer_metric_of(writer, made->metric);
 	struct seal_block block = {.metric = made->metric,
 		.from_ns = made->from_ns,
 		.to_ns = made->to_ns,
-		.n = (int64_t)made->n};
-	struct str data = {0};
-	bool is_f64 = false;
+		.n = (int64_t)made->n,
+		.data = data.s,
+		.size = data.n};
 
-	if (metric >= 0) {
-		is_f64 = metric_info((unsigned)metric)->type == TYPE_F64;
+	if (metric >= 0)
 		block.known = job->known[metric];
-	}
-	const int r = block_encode(made->v, made->n, BLOCK_SMALL, is_f64, &data);
+	rw_grow(job->blocks, job->n_blocks, job->cap_blocks);
+	job->blocks[job->n_blocks++] = block;
+}
+
+static int made_encode(struct store_writer *writer, const struct seal_made *made)
+{
+	struct str data = {0};
+	const int r = block_encode(
+		made->v, made->n, BLOCK_SMALL, metric_is_f64(writer, made->metric), &data);
+
 	if (r < 0) {
 		str_done(&data);
 		if (r == -E2BIG)
 			return made_halves(writer, made);
 		return SQLITE_CORRUPT;
 	}
-	block.data = data.s;
-	block.size = data.n;
-	rw_grow(job->blocks, job->n_blocks, job->cap_blocks);
-	job->blocks[job->n_blocks++] = block;
+	made_add(writer, made, data);
 	return SQLITE_OK;
 }
 
@@ -293,6 +306,72 @@ static int seal_make(struct store_writer *writer, int64_t metric)
 		at = group.first + group.n;
 	}
 	seal->n_fresh = 0;
+	return rc;
+}
+
+/* ---- by columns ------------------------------------------------------------ */
+
+/* Is there a block that shares a stretch of time with @matrix? */
+static int matrix_meets(
+	struct store_writer *writer, int64_t metric, const struct block_matrix *matrix, bool *ret)
+{
+	struct seal_job *job = &writer->seal.job;
+	struct seal_group group = {
+		.metric = metric, .from_ns = matrix->t_ns[0], .to_ns = matrix->t_ns[matrix->n - 1]};
+	const size_t n_gone = job->n_gone;
+
+	writer->seal.n_old = 0;
+	int rc = group_merge_before(writer, &group);
+	if (rc == SQLITE_OK)
+		rc = group_merge_within(writer, &group);
+	*ret = job->n_gone > n_gone;
+	job->n_gone = n_gone;
+	return rc;
+}
+
+static int matrix_slice(struct store_writer *writer, int64_t metric,
+	const struct block_matrix *matrix, uint32_t from, uint32_t to)
+{
+	struct block_matrix slice = *matrix;
+	const struct seal_made made = {.metric = metric,
+		.from_ns = matrix->t_ns[from],
+		.to_ns = matrix->t_ns[to - 1],
+		.n = (size_t)matrix->n_series * (to - from)};
+	struct str data = {0};
+
+	slice.t_ns += from;
+	slice.value += from;
+	slice.n = to - from;
+	if (block_encode_matrix(&slice, metric_is_f64(writer, metric), &data) < 0) {
+		str_done(&data);
+		return SQLITE_TOOBIG;
+	}
+	made_add(writer, &made, data);
+	return SQLITE_OK;
+}
+
+/* Blocks of rows that lie side by side, without looking at each sample. *@ret: false when there are
+ * blocks to be merged with: nothing was made then. */
+static int seal_make_matrix(struct store_writer *writer, int64_t metric, bool *ret)
+{
+	const int64_t slice_ns = writer->seal.job.slice_ns;
+	struct block_matrix matrix;
+	bool meets = false;
+
+	*ret = false;
+	if (!tail_grid_matrix(&writer->seal.grid, &matrix))
+		return SQLITE_CORRUPT;
+	int rc = matrix_meets(writer, metric, &matrix, &meets);
+	if (rc != SQLITE_OK || meets)
+		return rc;
+	for (uint32_t from = 0, to; rc == SQLITE_OK && from < matrix.n; from = to) {
+		const int64_t slice = sample_slice(matrix.t_ns[from], slice_ns);
+		to = from + 1;
+		while (to < matrix.n && sample_slice(matrix.t_ns[to], slice_ns) == slice)
+			to++;
+		rc = matrix_slice(writer, metric, &matrix, from, to);
+	}
+	*ret = true;
 	return rc;
 }
 
@@ -679,12 +758,53 @@ static bool row_has(const struct seal_row *row, int64_t *ret_metric)
 	return true;
 }
 
+/* Do the rows of @metric lie side by side, all of each before the cut? */
+static bool job_grid(struct store_writer *writer, int64_t metric)
+{
+	struct seal *seal = &writer->seal;
+	struct seal_job *job = &seal->job;
+	int64_t has;
+
+	tail_grid_clear(&seal->grid);
+	for (size_t i = 0; i < job->n_rows; i++) {
+		const struct seal_row *row = &job->rows[i];
+		if (!row_has(row, &has) || has != metric)
+			continue;
+		if (row->split || !tail_grid_add(&seal->grid, &row->reader, row->at))
+			return false;
+	}
+	return true;
+}
+
+/* The blocks of @metric, which is the next one of the rows that have it. */
+static int job_blocks(struct store_writer *writer, int64_t metric)
+{
+	struct seal_job *job = &writer->seal.job;
+	const bool grid = job_grid(writer, metric);
+	bool made = false;
+	int64_t has;
+	int rc = SQLITE_OK;
+
+	if (grid)
+		rc = seal_make_matrix(writer, metric, &made);
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n_rows; i++) {
+		if (!row_has(&job->rows[i], &has) || has != metric)
+			continue;
+		if (made)
+			job->rows[i].at++;
+		else
+			rc = job_take_row(writer, i, metric);
+	}
+	if (rc == SQLITE_OK && !made)
+		rc = seal_make(writer, metric);
+	return rc;
+}
+
 /* The blocks of the next metric; *ret_more: false when there was none. */
 static int job_metric(struct store_writer *writer, bool *ret_more)
 {
 	struct seal_job *job = &writer->seal.job;
 	int64_t next = INT64_MAX, metric;
-	int rc = SQLITE_OK;
 
 	*ret_more = false;
 	for (size_t i = 0; i < job->n_rows; i++)
@@ -696,12 +816,7 @@ static int job_metric(struct store_writer *writer, bool *ret_more)
 		return SQLITE_CORRUPT;
 	job->metric = next;
 	*ret_more = true;
-	for (size_t i = 0; rc == SQLITE_OK && i < job->n_rows; i++)
-		if (row_has(&job->rows[i], &metric) && metric == next)
-			rc = job_take_row(writer, i, metric);
-	if (rc == SQLITE_OK)
-		rc = seal_make(writer, next);
-	return rc;
+	return job_blocks(writer, next);
 }
 
 /* What was made goes into the file, in one transaction. */
@@ -819,5 +934,6 @@ void writer_seal_done(struct store_writer *writer)
 	free(seal->added);
 	free(seal->fresh);
 	free(seal->old);
+	tail_grid_done(&seal->grid);
 	sample_sorter_done(&seal->sorter);
 }

@@ -311,6 +311,7 @@ struct seal {
 	sqlite3_stmt *st[SEAL_STATEMENTS];
 	struct block_sample *fresh, *old; /* of one metric: from the tail, from blocks */
 	size_t n_fresh, cap_fresh, n_old, cap_old;
+	struct tail_grid grid; /* the same where the rows lie side by side */
 	struct sample_sorter sorter;
 	uint64_t n_jobs;
 	unsigned stale; /* jobs in a row that met another file than they had read */
