@@ -225,6 +225,7 @@ static const struct calls_rule rules[] = {
 
 	{"prctl", 0, WORD, PR_SET_NAME, A | W | R, "name of a thread"},
 	{"prctl", 0, WORD, PR_GET_NAME, A | W | R, "name of a thread"},
+	{"prctl", 0, WORD, PR_SET_VMA, A | W | R, "name of memory: Abseil's of 2024, for gRPC"},
 	{"prctl", 0, WORD, PR_SET_PDEATHSIG, A | W, "ends with its parent"},
 	{"prctl", 0, WORD, PR_SET_DUMPABLE, A | W, "the first wall"},
 	{"prctl", 0, WORD, PR_GET_DUMPABLE, A | W, "the first wall"},
