@@ -577,7 +577,7 @@ static void run_take_ack(struct screen_run *run)
 	if (!screen_reader_take(run->reader, SCREEN_SLOT_ACK, &answer))
 		return;
 	if (answer.code < 0)
-		snprintf(run->screen.said, sizeof(run->screen.said), "not acknowledged: %s",
+		snprintf(run->screen.said, sizeof(run->screen.said), "not acknowledged: %.120s",
 			answer.error);
 	else
 		snprintf(run->screen.said, sizeof(run->screen.said), "%s is acknowledged",
