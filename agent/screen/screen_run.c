@@ -580,7 +580,7 @@ static void run_take_ack(struct screen_run *run)
 		snprintf(run->screen.said, sizeof(run->screen.said), "not acknowledged: %.120s",
 			answer.error);
 	else
-		snprintf(run->screen.said, sizeof(run->screen.said), "%s is acknowledged",
+		snprintf(run->screen.said, sizeof(run->screen.said), "%.32s is acknowledged",
 			answer.question.subject);
 	screen_answer_done(&answer);
 	run_ask_wall(run);
