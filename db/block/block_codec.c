@@ -314,10 +314,15 @@ static int read_instants(
 	return 0;
 }
 
+static uint64_t small_place(const struct block_reader *reader, uint32_t i)
+{
+	return bits_at(reader->places, reader->places_size, i, reader->place_bits);
+}
+
 static int read_small(
 	struct block_reader *reader, uint32_t i, struct arena *a, struct block_columns *ret)
 {
-	const uint64_t place = bits_at(reader->places, reader->places_size, i, reader->place_bits);
+	const uint64_t place = small_place(reader, i);
 	struct bytes bytes = bytes_of(reader->payload, reader->payload_size);
 	struct block_marks marks;
 
@@ -420,13 +425,9 @@ bool block_stands(const struct block_reader *left, const struct block_reader *ri
 	const size_t n_sizes = ((size_t)left->n_samples + 1) / 2;
 	const bool single = left->n_series == left->n_samples;
 	if (!left->fast || !right->fast || !single || left->is_f64 != right->is_f64 ||
-		left->n_series != right->n_series || left->n_samples != right->n_samples)
+		left->n_samples != right->n_samples)
 		return false;
-	if (left->entity_base != right->entity_base || left->entity_step != right->entity_step ||
-		left->entity_bits != right->entity_bits)
-		return false;
-	return same_bytes(left->entities, left->entities_size, right->entities,
-		       right->entities_size) &&
+	return block_same_series(left, right) &&
 		same_bytes(left->sizes, n_sizes, right->sizes, n_sizes) &&
 		same_bytes(left->payload, left->payload_size, right->payload, right->payload_size);
 }
@@ -449,8 +450,7 @@ int block_instants(struct block_reader *reader, uint32_t i, struct arena *a,
 	*ret = (struct block_columns){0};
 	*ret_marked = reader->runs_size > 0;
 	if (!reader->fast) {
-		const uint64_t place =
-			bits_at(reader->places, reader->places_size, i, reader->place_bits);
+		const uint64_t place = small_place(reader, i);
 		if (place >= reader->payload_size)
 			return -EBADMSG;
 		*ret_marked = reader->payload[place] == BLOCK_MARKED;
@@ -495,6 +495,49 @@ int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t
 	ret->source += begin;
 	ret->window_ms += begin;
 	return 0;
+}
+
+/* ---- columns ----------------------------------------------------------------------- */
+
+uint32_t block_instants_max(const struct block_reader *reader)
+{
+	if (reader->fast || reader->n_lists != 1 || reader->list_bits != 0)
+		return 0;
+	for (uint32_t i = 0; i < reader->n_series; i++) {
+		const uint64_t place = small_place(reader, i);
+		if (place >= reader->payload_size || reader->payload[place] == BLOCK_MARKED)
+			return 0;
+	}
+	return reader->n_samples / reader->n_series;
+}
+
+int block_read_matrix(struct block_reader *reader, uint64_t *value, size_t stride, int64_t *t_ns)
+{
+	const uint32_t n = reader->n_samples / reader->n_series;
+	struct bytes bytes;
+	int r = 0;
+
+	if (open_instants(reader, 0, &bytes) != n ||
+		number_decode(&bytes, n, (uint64_t *)(void *)t_ns, NULL) < 0)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < reader->n_series && r == 0; i++, value += stride) {
+		bytes = bytes_of(reader->payload, reader->payload_size);
+		bytes_skip(&bytes, (size_t)small_place(reader, i));
+		if (reader->is_f64)
+			r = number_decode_f64(&bytes, n, value, NULL);
+		else
+			r = number_decode(&bytes, n, value, NULL);
+	}
+	return r;
+}
+
+bool block_same_series(const struct block_reader *left, const struct block_reader *right)
+{
+	return left->n_series == right->n_series && left->entity_base == right->entity_base &&
+		left->entity_step == right->entity_step &&
+		left->entity_bits == right->entity_bits &&
+		same_bytes(
+			left->entities, left->entities_size, right->entities, right->entities_size);
 }
 
 /* ---- all of them ------------------------------------------------------------------- */

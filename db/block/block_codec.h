@@ -132,6 +132,15 @@ static inline void block_share(struct block_reader *reader, const struct arena *
 int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t to_ns,
 	struct arena *a, struct block_columns *ret);
 
+/* block_read_matrix - all samples of a block of BLOCK_SMALL whose series have the same instants and
+ * no exceptions: value j of series i into @value[i * stride + j], the instants into @t_ns, which
+ * have room for block_instants_max() numbers each. block_instants_max() - 0 where it is no such
+ * block. 0 or -EBADMSG. */
+uint32_t block_instants_max(const struct block_reader *reader);
+int block_read_matrix(struct block_reader *reader, uint64_t *value, size_t stride, int64_t *t_ns);
+/* block_same_series - do two blocks of the kind have the same series? */
+bool block_same_series(const struct block_reader *left, const struct block_reader *right);
+
 /* block_stands - does @right say of each series what @left says, one value, whatever its time? Only
  * blocks of BLOCK_FAST with one sample a series are compared, by their bytes; false says nothing.
  */

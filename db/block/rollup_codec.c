@@ -8,8 +8,9 @@
  * table `rollup_when`), how much, and the values themselves.
  *
  * Version 4, hours: how much is `rollup_much` and bins, the values are the first ones. Version 5,
- * minutes: how much begins with a byte, 1 = as in version 4. Else a minute of up to SHORT_MAX
- * numbers is cut short, since it would take as much as the values that it stands for:
+ * minutes: how much begins with a byte, 1 = as in version 4. Else a minute of up to
+ * ROLLUP_SHORT_MAX numbers is cut short, since it would take as much as the values that it stands
+ * for:
  *
  *   counter   increase, exact; sum, greatest and least rate as what their keys (rollup_key())
  * differ by from those of the mean that increase and time say, 0 = the mean itself. Values: last -
@@ -183,7 +184,6 @@ static const struct rollup_column rollup_much[2][ROLLUP_MUCH] = {
 /* ---- minutes cut short ------------------------------------------------------------- */
 
 enum { PART_SHORT, PART_FULL };
-#define SHORT_MAX 12 /* numbers of a minute; more are worth their bins */
 /* What is left of a double in a key: its exponent and 7 bits of its fraction. Cut off, at most 0.8
  * %, not rounded: a rate is never above what its port can carry. */
 #define KEY_SHIFT 45
@@ -314,7 +314,7 @@ static bool rollup_is_short(const struct rollup_bucket *v, uint32_t n, bool rate
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rollup *rollup = &v[i].rollup;
-		if (rollup->numbers > SHORT_MAX ||
+		if (rollup->numbers > ROLLUP_SHORT_MAX ||
 			(rollup->numbers > 0 &&
 				!(isfinite(rollup->min) && isfinite(rollup->max) &&
 					isfinite(rollup->max - rollup->min) &&
@@ -565,28 +565,20 @@ static void rollup_put_series(struct rollup_pen *pen, struct rollup_bucket *v, u
 	ret_places[2] = rollup_place(pen);
 }
 
-static bool rollup_ordered(const struct rollup_bucket *v, size_t n, int64_t step_ns)
+static bool rollup_ordered(const struct rollup_bucket *buckets, const struct rollup_series *series,
+	size_t n, int64_t step_ns)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct rollup *rollup = &v[i].rollup;
-		if (v[i].entity < 0 || rollup->from_ns % step_ns != 0 ||
-			rollup->to_ns != rollup->from_ns + step_ns)
+		const struct rollup_bucket *v = buckets + series[i].first;
+		if (series[i].entity < 0 || (i > 0 && series[i].entity <= series[i - 1].entity))
 			return false;
-		if (i == 0 || v[i].entity > v[i - 1].entity)
-			continue;
-		if (v[i].entity < v[i - 1].entity || rollup->from_ns <= v[i - 1].rollup.from_ns)
-			return false;
+		for (uint32_t k = 0; k < series[i].n; k++)
+			if (v[k].rollup.from_ns % step_ns != 0 ||
+				v[k].rollup.to_ns != v[k].rollup.from_ns + step_ns ||
+				(k > 0 && v[k].rollup.from_ns <= v[k - 1].rollup.from_ns))
+				return false;
 	}
 	return true;
-}
-
-static size_t rollup_same_series(const struct rollup_bucket *v, size_t n, size_t begin)
-{
-	size_t end = begin;
-
-	while (end < n && v[end].entity == v[begin].entity)
-		end++;
-	return end;
 }
 
 static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const uint64_t *places,
@@ -629,46 +621,98 @@ static void rollup_round(struct rollup_bucket *buckets, size_t n)
 	}
 }
 
-int rollup_encode(
-	struct rollup_bucket *buckets, size_t n, int64_t step_ns, bool rates, struct str *out)
+/* Series one after the other, and what the one before was like. */
+struct rollup_walk {
+	struct rollup_bucket *before; /* NULL: none yet */
+	uint32_t n_before;
+	bool short_before;
+	const struct rollup_bucket *standing; /* of the last series that stood still */
+	const uint64_t *standing_places;
+};
+
+/* One more series with the buckets of another: only its value is written. */
+static void rollup_put_standing(struct rollup_pen *pen, const struct rollup_walk *walk,
+	uint64_t value, uint64_t *ret_places)
+{
+	ret_places[0] = walk->standing_places[0];
+	ret_places[1] = walk->standing_places[1];
+	number_encode(&value, 1, &pen->part); /* as many equal ones are */
+	ret_places[2] = rollup_place(pen);
+}
+
+static void rollup_put_next(struct rollup_pen *pen, struct rollup_walk *walk,
+	struct rollup_bucket *v, const struct rollup_series *series, uint64_t *ret_places)
+{
+	const struct rollup_bucket *before = NULL;
+
+	if (series->stands && walk->standing == v) {
+		rollup_put_standing(pen, walk, series->value, ret_places);
+	} else {
+		if (pen->rates)
+			rollup_round(v, series->n);
+		for (uint32_t i = 0; i < series->n && series->stands; i++)
+			v[i].rollup.first = v[i].rollup.last = series->value;
+		const bool cut_short = pen->minutes && rollup_is_short(v, series->n, pen->rates);
+		if (walk->before && series->n == walk->n_before && cut_short == walk->short_before)
+			before = walk->before;
+		rollup_put_series(pen, v, series->n, before, cut_short, ret_places);
+		walk->short_before = cut_short;
+	}
+	if (series->stands) {
+		walk->standing = v;
+		walk->standing_places = ret_places;
+	}
+	walk->before = v;
+	walk->n_before = series->n;
+}
+
+int rollup_encode_series(struct rollup_bucket *buckets, const struct rollup_series *series,
+	size_t n, int64_t step_ns, bool rates, struct str *out)
 {
 	struct rollup_pen pen = {
 		.step_ns = step_ns, .rates = rates, .minutes = step_ns == ROLLUP_MINUTE_NS};
-	size_t n_before = 0;
-	uint32_t series = 0;
-	bool short_before = false;
+	struct rollup_walk walk = {0};
+	size_t n_buckets = 0;
+	uint32_t longest = 0;
 
 	if (n > UINT32_MAX / 8 || step_ns <= 0 || step_ns % NS_PER_S != 0 ||
-		!rollup_ordered(buckets, n, step_ns))
+		!rollup_ordered(buckets, series, n, step_ns))
 		return -EINVAL;
-	if (rates)
-		rollup_round(buckets, n);
 	rw_cleanup(freep) uint64_t *entities = rw_calloc(n + 1, sizeof(*entities));
 	rw_cleanup(freep) uint64_t *places = rw_calloc(n + 1, ROLLUP_PARTS * sizeof(*places));
-	pen.numbers = rw_calloc(2 * n + 2, sizeof(*pen.numbers));
-	pen.scratch = pen.numbers + n + 1;
-	pen.parts = smap_new();
-	for (size_t begin = 0, end; begin < n; begin = end) {
-		end = rollup_same_series(buckets, n, begin);
-		const struct rollup_bucket *before = NULL;
-		const uint32_t n_steps = (uint32_t)(end - begin);
-		const bool cut_short =
-			pen.minutes && rollup_is_short(buckets + begin, n_steps, rates);
-		if (series > 0 && n_steps == n_before && cut_short == short_before)
-			before = buckets + begin - n_before;
-		entities[series] = (uint64_t)buckets[begin].entity;
-		rollup_put_series(&pen, buckets + begin, n_steps, before, cut_short,
-			places + (size_t)series * ROLLUP_PARTS);
-		n_before = n_steps;
-		short_before = cut_short;
-		series++;
+	for (size_t i = 0; i < n; i++) {
+		entities[i] = (uint64_t)series[i].entity;
+		n_buckets += series[i].n;
+		if (series[i].n > longest)
+			longest = series[i].n;
 	}
-	rollup_write(&pen, entities, places, series, n, out);
+	pen.numbers = rw_calloc(2 * (size_t)longest + 2, sizeof(*pen.numbers));
+	pen.scratch = pen.numbers + longest + 1;
+	pen.parts = smap_new();
+	for (size_t i = 0; i < n; i++)
+		rollup_put_next(&pen, &walk, buckets + series[i].first, &series[i],
+			places + i * ROLLUP_PARTS);
+	rollup_write(&pen, entities, places, (uint32_t)n, n_buckets, out);
 	smap_free(pen.parts);
 	free(pen.numbers);
 	str_done(&pen.part);
 	str_done(&pen.payload);
 	return 0;
+}
+
+int rollup_encode(
+	struct rollup_bucket *buckets, size_t n, int64_t step_ns, bool rates, struct str *out)
+{
+	rw_cleanup(freep) struct rollup_series *series = rw_calloc(n + 1, sizeof(*series));
+	size_t n_series = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || buckets[i].entity != buckets[i - 1].entity)
+			series[n_series++] =
+				(struct rollup_series){.entity = buckets[i].entity, .first = i};
+		series[n_series - 1].n++;
+	}
+	return rollup_encode_series(buckets, series, n_series, step_ns, rates, out);
 }
 
 /* ---- reading --------------------------------------------------------------------- */
@@ -873,7 +917,7 @@ static int rollup_likely_numbers(struct arena *a, struct rollup_bucket *bucket)
 	const struct rollup *rollup = &bucket->rollup;
 	struct rollup_sketch *sketch = &bucket->sketch;
 
-	if (rollup->numbers > SHORT_MAX)
+	if (rollup->numbers > ROLLUP_SHORT_MAX)
 		return -EBADMSG;
 	if (rollup->numbers <= 2 || !(rollup->min < rollup->max)) {
 		rollup_known_numbers(a, bucket);

@@ -235,3 +235,248 @@ void rollup_coarser(
 				v[i].rollup.numbers);
 	}
 }
+
+/* ---- all series of a metric at once --------------------------------------------------- */
+
+/* What the series have in common: the instants, which minute each is in, and what follows from
+ * them. */
+struct rollup_table {
+	const struct block_matrix *matrix;
+	const struct metric_info *info;
+	unsigned metric;
+	int64_t from_ns;
+	uint32_t first; /* the instant that the first increase counts from, or the first of the hour
+			 */
+	uint32_t begin; /* the first instant of the hour */
+	uint32_t n_minutes; /* the first buckets of the list: of a series that stands still at 0 */
+	struct rollup hour; /* the same */
+	bool plain, few; /* no flags; numbers of each minute that can be cut short */
+	double *seconds; /* to each instant from the one before */
+};
+
+void rollup_made_clear(struct rollup_made *made)
+{
+	rollup_list_clear(&made->minutes);
+	rollup_list_clear(&made->hours);
+	made->n_series = 0;
+}
+
+void rollup_made_done(struct rollup_made *made)
+{
+	rollup_list_done(&made->minutes);
+	rollup_list_done(&made->hours);
+	free(made->series);
+	free(made->numbers);
+	free(made->samples);
+	*made = (struct rollup_made){0};
+}
+
+/* What all buckets say of time. */
+static void table_minutes(struct rollup_table *table, struct rollup_list *ret)
+{
+	const struct block_matrix *matrix = table->matrix;
+	struct rollup_plain plain = {
+		.info = table->info, .metric = table->metric, .step_ns = ROLLUP_MINUTE_NS};
+	rw_cleanup(freep) struct block_sample *v = rw_calloc(matrix->n, sizeof(*v));
+
+	for (uint32_t i = table->first; i < matrix->n; i++) {
+		v[i].t_ns = matrix->t_ns[i];
+		if (i < table->begin)
+			plain.before = &v[i];
+		else
+			rollup_plain_add(&plain, &v[i], ret);
+	}
+	table->n_minutes = (uint32_t)ret->n;
+	table->few = true;
+	for (size_t i = 0; i < ret->n; i++)
+		table->few = table->few && ret->v[i].rollup.count <= ROLLUP_SHORT_MAX;
+	table->hour = ret->v[0].rollup;
+	for (size_t i = 1; i < ret->n; i++)
+		rollup_merge(&table->hour, &ret->v[i].rollup);
+	table->hour.from_ns = table->from_ns;
+	table->hour.to_ns = table->from_ns + ROLLUP_HOUR_NS;
+	for (uint32_t i = table->first + 1; i < matrix->n; i++)
+		table->seconds[i] = (double)(matrix->t_ns[i] - matrix->t_ns[i - 1]) / NS_PER_S;
+}
+
+/* Does a counter step back, or is a number of a gauge none that minutes cut short can say? */
+static bool column_is_odd(const struct rollup_table *table, const uint64_t *value)
+{
+	const bool counter = table->info->kind == METRIC_COUNTER;
+	bool odd = !table->plain || !table->few;
+
+	for (uint32_t i = table->first + 1; i < table->matrix->n && counter; i++)
+		odd |= value[i] < value[i - 1];
+	for (uint32_t i = table->begin; i < table->matrix->n && !counter; i++)
+		odd |= !(fabs(sample_number(table->metric, value[i])) < 1e300);
+	return odd;
+}
+
+static bool column_stands(const struct rollup_table *table, const uint64_t *value)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = table->first; i < table->matrix->n; i++)
+		any |= value[i] ^ value[table->first];
+	return any == 0;
+}
+
+/* A series that is not plain goes the way of its samples. */
+static void column_odd(const struct rollup_table *table, uint32_t i, const uint64_t *value,
+	struct rollup_made *ret)
+{
+	const struct block_matrix *matrix = table->matrix;
+	const size_t first = ret->minutes.n;
+
+	if (matrix->n > ret->cap_samples) {
+		ret->cap_samples = matrix->n;
+		ret->samples = rw_realloc(ret->samples, matrix->n * sizeof(*ret->samples));
+	}
+	for (uint32_t k = 0; k < matrix->n; k++)
+		ret->samples[k] = (struct block_sample){.entity = matrix->entity[i],
+			.t_ns = matrix->t_ns[k],
+			.value = value[k],
+			.window_ms = matrix->window_ms,
+			.flags = matrix->flags,
+			.source = matrix->source};
+	rollup_make(table->metric, ret->samples, matrix->n, table->from_ns, ROLLUP_MINUTE_NS,
+		&ret->minutes);
+	rollup_coarser(ret->minutes.v + first, ret->minutes.n - first, ROLLUP_HOUR_NS, &ret->hours);
+}
+
+static struct rollup_bucket *column_hour(const struct rollup_table *table, uint32_t i,
+	const uint64_t *value, struct rollup_made *ret)
+{
+	struct rollup_bucket *hour = rollup_list_next(&ret->hours, table->matrix->entity[i]);
+
+	hour->rollup = table->hour;
+	hour->rollup.first = value[table->begin];
+	hour->rollup.last = value[table->matrix->n - 1];
+	return hour;
+}
+
+/* The numbers of the hour: values, or rates. */
+static void column_numbers(const struct rollup_table *table, const uint64_t *value, double *ret)
+{
+	uint32_t at = table->begin;
+
+	if (table->info->kind != METRIC_COUNTER) {
+		for (uint32_t i = at; i < table->matrix->n; i++)
+			*ret++ = sample_number(table->metric, value[i]);
+		return;
+	}
+	if (table->first == at)
+		at++;
+	for (uint32_t i = at; i < table->matrix->n; i++)
+		*ret++ = (double)(value[i] - value[i - 1]) / table->seconds[i];
+}
+
+/* .min, .max and .sum of the next numbers. */
+static void bucket_numbers(struct rollup *rollup, const double *numbers)
+{
+	double min = INFINITY, max = -INFINITY, sum = 0;
+
+	if (rollup->numbers == 0)
+		return;
+	for (uint32_t i = 0; i < rollup->numbers; i++) {
+		min = fmin(min, numbers[i]);
+		max = fmax(max, numbers[i]);
+		sum += numbers[i];
+	}
+	rollup->min = min;
+	rollup->max = max;
+	rollup->sum = sum;
+}
+
+/* rollup_merge() of the numbers of the next minute. */
+static void hour_numbers(struct rollup *hour, const struct rollup *minute)
+{
+	if (minute->numbers == 0)
+		return;
+	if (isnan(hour->sum))
+		hour->sum = 0;
+	hour->min = fmin(hour->min, minute->min);
+	hour->max = fmax(hour->max, minute->max);
+	hour->sum += minute->sum;
+}
+
+static void column_moves(const struct rollup_table *table, uint32_t i, const uint64_t *value,
+	struct rollup_made *ret)
+{
+	struct rollup_bucket *hour = column_hour(table, i, value, ret);
+	struct rollup *all = &hour->rollup;
+	const bool counter = table->info->kind == METRIC_COUNTER;
+	uint32_t at = table->begin;
+	uint64_t before = value[table->first];
+	const double *numbers = ret->numbers;
+
+	column_numbers(table, value, ret->numbers);
+	all->min = all->max = all->sum = NAN;
+	for (uint32_t m = 0; m < table->n_minutes; m++) {
+		struct rollup_bucket *bucket = rollup_list_next(&ret->minutes, hour->entity);
+		struct rollup *now = &bucket->rollup;
+		*now = ret->minutes.v[m].rollup;
+		now->first = value[at];
+		at += now->count;
+		now->last = value[at - 1];
+		if (counter)
+			now->increase = now->last - before;
+		before = now->last;
+		bucket_numbers(now, numbers);
+		numbers += now->numbers;
+		hour_numbers(all, now);
+	}
+	if (counter)
+		all->increase = before - value[table->first];
+	if (all->min < all->max)
+		rollup_sketch_bins(&hour->sketch, ret->numbers, all->numbers, all->min, all->max);
+}
+
+static void matrix_series(const struct rollup_table *table, uint32_t i, struct rollup_made *ret)
+{
+	const uint64_t *value = table->matrix->value + i * table->matrix->stride;
+	struct rollup_series series = {
+		.entity = table->matrix->entity[i], .first = ret->minutes.n, .n = table->n_minutes};
+
+	if (table->plain && table->info->kind == METRIC_COUNTER && column_stands(table, value)) {
+		series.stands = true;
+		series.first = 0;
+		series.value = value[table->begin];
+		column_hour(table, i, value, ret);
+	} else if (column_is_odd(table, value)) {
+		column_odd(table, i, value, ret);
+		series.n = (uint32_t)(ret->minutes.n - series.first);
+	} else {
+		column_moves(table, i, value, ret);
+	}
+	rw_grow(ret->series, ret->n_series, ret->cap_series);
+	ret->series[ret->n_series++] = series;
+}
+
+void rollup_make_matrix(unsigned metric, const struct block_matrix *matrix, int64_t from_ns,
+	struct rollup_made *ret)
+{
+	const struct metric_info *info = metric_info(metric);
+	struct rollup_table table = {.matrix = matrix,
+		.info = info,
+		.metric = metric,
+		.from_ns = from_ns,
+		.plain =
+			!matrix->flags && (info->kind != METRIC_COUNTER || info->type == TYPE_U64)};
+
+	rollup_made_clear(ret);
+	while (table.begin < matrix->n && matrix->t_ns[table.begin] <= from_ns)
+		table.begin++;
+	if (table.begin == matrix->n)
+		return;
+	if (table.begin > 0)
+		table.first = table.begin - 1;
+	if (2 * (size_t)matrix->n > ret->cap_numbers) {
+		ret->cap_numbers = 2 * (size_t)matrix->n;
+		ret->numbers = rw_realloc(ret->numbers, ret->cap_numbers * sizeof(*ret->numbers));
+	}
+	table.seconds = ret->numbers + matrix->n;
+	table_minutes(&table, &ret->minutes);
+	for (uint32_t i = 0; i < matrix->n_series; i++)
+		matrix_series(&table, i, ret);
+}

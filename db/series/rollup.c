@@ -80,6 +80,27 @@ void rollup_sketch_pack(struct rollup_sketch *sketch)
 	sketch->n_values = 0;
 }
 
+/* Numbers near each other are counted in a table. */
+void rollup_sketch_bins(
+	struct rollup_sketch *sketch, const double *numbers, size_t n, double min, double max)
+{
+	enum { TABLE = 1024 };
+	const int32_t least = rollup_sketch_key(min), most = rollup_sketch_key(max);
+	uint32_t counts[TABLE];
+
+	if (most - least >= TABLE) {
+		for (size_t i = 0; i < n; i++)
+			rollup_sketch_add_bin(sketch, rollup_sketch_key(numbers[i]), 1);
+		return;
+	}
+	memset(counts, 0, (size_t)(most - least + 1) * sizeof(*counts));
+	for (size_t i = 0; i < n; i++)
+		counts[rollup_sketch_key(numbers[i]) - least]++;
+	for (int32_t key = least; key <= most; key++)
+		if (counts[key - least] > 0)
+			rollup_sketch_add_bin(sketch, key, counts[key - least]);
+}
+
 void rollup_sketch_add_bin(struct rollup_sketch *sketch, int32_t key, uint64_t n)
 {
 	rollup_sketch_pack(sketch);

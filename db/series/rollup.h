@@ -107,6 +107,11 @@ struct rollup_sketch {
 
 /* NAN is left out. */
 void rollup_sketch_add(struct rollup_sketch *sketch, double value);
+/* rollup_sketch_bins - fills @sketch, which is empty, with the bins of @n numbers, none NAN,
+ * between
+ * @min and @max. */
+void rollup_sketch_bins(
+	struct rollup_sketch *sketch, const double *numbers, size_t n, double min, double max);
 /* rollup_sketch_key - the bin of a number. rollup_sketch_pack - from now on as bins.
  * rollup_sketch_add_bin - @n numbers of a bin that another sketch had. rollup_sketch_merge - adds
  * all of @from. */

@@ -8,6 +8,7 @@
  * when all its metrics are made, so a kill at any point costs only time.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -231,11 +232,13 @@ static int rollup_gather(struct store_writer *writer, bool counter)
 static int64_t rollup_make_all(struct rollup_state *state, unsigned metric)
 {
 	const int64_t end_ns = state->hour_ns + ROLLUP_HOUR_NS;
+	struct rollup_made *made = &state->made;
 	int64_t n = 0;
 
-	rollup_list_clear(&state->minutes);
-	rollup_list_clear(&state->hours);
+	rollup_made_clear(made);
 	for (size_t begin = 0, end; begin < state->n; begin = end) {
+		struct rollup_series series = {
+			.entity = state->v[begin].entity, .first = made->minutes.n};
 		size_t of_hour = begin;
 		for (end = begin; end < state->n; end++) {
 			if (state->v[end].entity != state->v[begin].entity)
@@ -244,13 +247,142 @@ static int64_t rollup_make_all(struct rollup_state *state, unsigned metric)
 			n += state->v[end].t_ns > state->hour_ns && state->v[end].t_ns <= end_ns;
 		}
 		rollup_make(metric, state->v + begin, of_hour - begin, state->hour_ns,
-			ROLLUP_MINUTE_NS, &state->minutes);
+			ROLLUP_MINUTE_NS, &made->minutes);
+		series.n = (uint32_t)(made->minutes.n - series.first);
+		if (series.n == 0)
+			continue;
+		rw_grow(made->series, made->n_series, made->cap_series);
+		made->series[made->n_series++] = series;
 	}
-	rollup_coarser(state->minutes.v, state->minutes.n, ROLLUP_HOUR_NS, &state->hours);
-	for (size_t i = 0; i < state->hours.n; i++) /* copies of them are encoded */
-		rollup_sketch_pack(&state->hours.v[i].sketch);
+	rollup_coarser(made->minutes.v, made->minutes.n, ROLLUP_HOUR_NS, &made->hours);
 	return n;
 }
+
+/* ---- by columns ---------------------------------------------------------------- */
+
+static void rollup_pieces_clear(struct rollup_state *state)
+{
+	while (state->n_pieces > 0)
+		free(state->pieces[--state->n_pieces].data);
+}
+
+static int rollup_piece(struct rollup_state *state, sqlite3_stmt *st)
+{
+	const size_t size = (size_t)sqlite3_column_bytes(st, B_DATA);
+	const void *data = sqlite3_column_blob(st, B_DATA);
+
+	if (!data)
+		return SQLITE_CORRUPT;
+	rw_grow(state->pieces, state->n_pieces, state->cap_pieces);
+	struct rollup_piece *piece = &state->pieces[state->n_pieces++];
+	piece->data = rw_realloc(NULL, size);
+	memcpy(piece->data, data, size);
+	if (block_open(&piece->block, piece->data, size) < 0)
+		return SQLITE_CORRUPT;
+	piece->n = block_instants_max(&piece->block);
+	return SQLITE_OK;
+}
+
+/* The blocks that begin in the hour, and the one before them. */
+static int rollup_pieces(struct store_writer *writer)
+{
+	static const unsigned kinds[] = {ROLLUP_BEFORE, ROLLUP_WITHIN};
+	const int64_t from_ns = writer->rollup.hour_ns;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(kinds); i++) {
+		sqlite3_stmt *st;
+		rc = rollup_bound(writer, kinds[i], from_ns, from_ns + ROLLUP_HOUR_NS, &st);
+		if (rc != SQLITE_OK)
+			break;
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+			rc = rollup_piece(&writer->rollup, st);
+			if (rc != SQLITE_OK)
+				break;
+		}
+		const int reset = sqlite3_reset(st);
+		if (rc == SQLITE_DONE)
+			rc = reset;
+	}
+	return rc;
+}
+
+static bool rollup_pieces_fit(const struct rollup_state *state, size_t *ret_n)
+{
+	*ret_n = 0;
+	for (size_t i = 0; i < state->n_pieces; i++) {
+		const struct rollup_piece *piece = &state->pieces[i];
+		const struct block_reader *first = &state->pieces[0].block;
+		if (piece->n == 0 || piece->block.flags != first->flags ||
+			!block_same_series(first, &piece->block))
+			return false;
+		*ret_n += piece->n;
+	}
+	return *ret_n > 0;
+}
+
+/* All values of the pieces, and no instant after the hour; false: the times do not ascend. */
+static int rollup_matrix(
+	struct rollup_state *state, size_t n, struct block_matrix *ret, bool *ret_ascends)
+{
+	struct block_reader *first = &state->pieces[0].block;
+	const uint32_t n_series = block_series(first);
+	const size_t values = n * n_series;
+	size_t at = 0;
+
+	if (values + n + n_series > state->cap_columns) {
+		state->cap_columns = values + n + n_series;
+		free(state->columns);
+		state->columns = rw_calloc(state->cap_columns, sizeof(*state->columns));
+	}
+	int64_t *t_ns = (int64_t *)(void *)(state->columns + values), *entity = t_ns + n;
+	for (size_t i = 0; i < state->n_pieces; at += state->pieces[i++].n)
+		if (block_read_matrix(&state->pieces[i].block, state->columns + at, n, t_ns + at) <
+			0)
+			return SQLITE_CORRUPT;
+	for (uint32_t i = 0; i < n_series; i++)
+		entity[i] = block_entity(first, i);
+	*ret = (struct block_matrix){.n_series = n_series,
+		.entity = entity,
+		.t_ns = t_ns,
+		.value = state->columns,
+		.stride = n,
+		.flags = first->flags,
+		.source = first->source,
+		.window_ms = first->window_ms};
+	*ret_ascends = true;
+	for (size_t i = 1; i < n; i++)
+		*ret_ascends = *ret_ascends && t_ns[i] > t_ns[i - 1];
+	while (ret->n < n && t_ns[ret->n] <= state->hour_ns + ROLLUP_HOUR_NS)
+		ret->n++;
+	return SQLITE_OK;
+}
+
+/* Where all series were asked at the same instants, which is nearly always: *@ret_done. *@ret_n: as
+ * rollup_make_all(). */
+static int rollup_by_columns(
+	struct store_writer *writer, unsigned metric, bool *ret_done, int64_t *ret_n)
+{
+	struct rollup_state *state = &writer->rollup;
+	struct block_matrix matrix;
+	size_t n;
+	int rc = rollup_pieces(writer);
+
+	*ret_done = false;
+	*ret_n = 0;
+	if (rc == SQLITE_OK && rollup_pieces_fit(state, &n))
+		rc = rollup_matrix(state, n, &matrix, ret_done);
+	rollup_pieces_clear(state);
+	if (rc != SQLITE_OK || !*ret_done)
+		return rc;
+	rollup_make_matrix(metric, &matrix, state->hour_ns, &state->made);
+	for (uint32_t i = 0; i < matrix.n; i++)
+		if (matrix.t_ns[i] > state->hour_ns)
+			*ret_n += matrix.n_series;
+	return SQLITE_OK;
+}
+
+/* ---- into the file ----------------------------------------------------------------- */
 
 static int rollup_put(
 	struct store_writer *writer, unsigned kind, int64_t from_ns, int64_t length_ns, int64_t n)
@@ -326,9 +458,10 @@ static int rollup_put_hour(struct store_writer *writer)
 
 	if (rc != SQLITE_OK)
 		return rc;
-	for (size_t i = 0; i < state->hours.n; i++) {
+	for (size_t i = 0; i < state->made.hours.n; i++) {
+		rollup_sketch_pack(&state->made.hours.v[i].sketch); /* copies are encoded */
 		rw_grow(v, n, cap);
-		v[n++] = state->hours.v[i];
+		v[n++] = state->made.hours.v[i];
 	}
 	qsort(v, n, sizeof(*v), bucket_order);
 	state->row.n = 0;
@@ -366,8 +499,8 @@ static int rollup_put_all(struct store_writer *writer, int64_t n)
 	if (rc != SQLITE_OK || stored > n)
 		return rc;
 	state->row.n = 0;
-	if (rollup_encode(state->minutes.v, state->minutes.n, ROLLUP_MINUTE_NS, state->rates,
-		    &state->row) < 0)
+	if (rollup_encode_series(state->made.minutes.v, state->made.series, state->made.n_series,
+		    ROLLUP_MINUTE_NS, state->rates, &state->row) < 0)
 		return SQLITE_CORRUPT;
 	rc = rollup_put(writer, ROLLUP_MINUTE_PUT, state->hour_ns, ROLLUP_HOUR_NS, n);
 	if (rc == SQLITE_OK)
@@ -427,16 +560,20 @@ static int rollup_metric(struct store_writer *writer)
 		return SQLITE_OK;
 	const bool counter = metric_info((unsigned)metric)->kind == METRIC_COUNTER;
 	state->rates = counter;
-	const int rc = rollup_gather(writer, counter);
+	bool done;
+	int64_t n;
+	int rc = rollup_by_columns(writer, (unsigned)metric, &done, &n);
+	if (rc == SQLITE_OK && !done) {
+		rc = rollup_gather(writer, counter);
+		if (rc == SQLITE_OK)
+			n = rollup_make_all(state, (unsigned)metric);
+	}
 	if (rc == SQLITE_CORRUPT) { /* whoever reads the block is told; the others go on */
 		rollup_tell_damaged(writer, (unsigned)metric);
 		return SQLITE_OK;
 	}
-	if (rc != SQLITE_OK || state->n == 0)
+	if (rc != SQLITE_OK || state->made.n_series == 0)
 		return rc;
-	const int64_t n = rollup_make_all(state, (unsigned)metric);
-	if (state->minutes.n == 0)
-		return SQLITE_OK;
 	return rollup_commit(writer, rollup_put_all, n);
 }
 
@@ -529,7 +666,9 @@ void writer_rollup_done(struct store_writer *writer)
 
 	free(state->v);
 	sample_sorter_done(&state->sorter);
-	rollup_list_done(&state->minutes);
-	rollup_list_done(&state->hours);
+	rollup_made_done(&state->made);
+	rollup_pieces_clear(state);
+	free(state->pieces);
+	free(state->columns);
 	str_done(&state->row);
 }

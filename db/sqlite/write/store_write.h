@@ -212,7 +212,15 @@ struct rollup_state {
 	struct block_sample *v;
 	size_t n, cap;
 	struct sample_sorter sorter;
-	struct rollup_list minutes, hours;
+	struct rollup_piece { /* a block of the hour */
+		void *data;
+		struct block_reader block;
+		uint32_t n; /* instants, as block_instants_max() */
+	} * pieces;
+	size_t n_pieces, cap_pieces;
+	uint64_t *columns; /* of all pieces, then instants and entities */
+	size_t cap_columns;
+	struct rollup_made made;
 	struct str row;
 };
 

@@ -362,24 +362,19 @@ static void test_order_is_checked(void **state)
 /* Idle counters: 120 instants of 512 series that do not move. */
 static void test_idle_is_small(void **state)
 {
-	struct block_sample *v = rw_calloc(512 * 120, sizeof(*v));
+	enum { SERIES = 512, INSTANTS = 120 };
+	static struct block_sample v[SERIES * INSTANTS];
+	const size_t n = rw_countof(v);
 	rw_cleanup(str_done) struct str out = {0};
-	size_t n = 0;
 
 	(void)state;
-	rng_state = 5;
-	for (int64_t s = 0; s < 512; s++) {
-		const uint64_t value = s % 3 ? 0 : rng_next() >> 24;
-		for (int64_t i = 0; i < 120; i++)
-			v[n++] = (struct block_sample){.entity = 1000 + s,
-				.t_ns = INT64_C(1700000000000000000) + i * 10000000000,
-				.value = value,
-				.source = SOURCE_SNMP};
-	}
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct block_sample){1000 + (int64_t)i / INSTANTS,
+			INT64_C(1700000000000000000) + (int64_t)(i % INSTANTS) * 10000000000,
+			i / INSTANTS % 3 ? 0 : i / INSTANTS * UINT64_C(0x9e3779b97f)};
 	assert_int_equal(block_encode(v, n, BLOCK_SMALL, false, &out), 0);
 	print_message("%.4f bytes per sample of an idle counter\n", (double)out.n / (double)n);
 	assert_true((double)out.n < 0.1 * (double)n);
-	free(v);
 }
 
 static void read_all(const void *data, size_t size)
@@ -573,22 +568,18 @@ static void test_grid(void **state)
 			v[i] = (struct block_sample){
 				.entity = 7 + i / GRID_ROWS * (k < 2 ? 2 : i / GRID_ROWS + 1),
 				.t_ns = 1000 + (int64_t)(i % GRID_ROWS) * (10 + k) +
-					(i % GRID_ROWS) % 3,
+					i % GRID_ROWS % 3,
 				.value = shapes[i / GRID_ROWS % rw_countof(shapes)](
 					i % GRID_ROWS ? v[i - 1].value : 0, i % GRID_ROWS),
-				.flags = k < 2 ? 0 : 4,
-				.source = SOURCE_SNMP};
+				.flags = k < 2 ? 0 : 4};
 		check_grid(v, k & 1);
 	}
-	v[GRID_ROWS].flags ^= 1;
-	void *row = grid_row(v, false, &tail);
-	assert_false(tail_grid_add(&grid, &tail, 1));
-	free(row);
-	v[GRID_ROWS].flags ^= 1;
-	v[GRID_ROWS].t_ns++; /* two instants */
-	row = grid_row(v, false, &tail);
-	assert_false(tail_grid_add(&grid, &tail, 1));
-	free(row);
+	for (unsigned k = 0; k < 2; k++) { /* with an exception, and then with two instants */
+		v[GRID_ROWS].flags = k ? 4 : 5;
+		v[GRID_ROWS].t_ns += k;
+		rw_cleanup(freep) void *row = grid_row(v, false, &tail);
+		assert_false(tail_grid_add(&grid, &tail, 1));
+	}
 	tail_grid_done(&grid);
 }
 

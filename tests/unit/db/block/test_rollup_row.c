@@ -239,12 +239,81 @@ static void test_idle_rows(void **state)
 	rollup_list_done(&minutes);
 }
 
+enum { MATRIX_SERIES = 9, MATRIX_INSTANTS = 500 };
+
+/* Series @s: it stands still, moves, moves now and then, restarts, or ends in what is no number. */
+static void make_column(unsigned metric, unsigned s, uint64_t *value)
+{
+	uint64_t now = s * 1000;
+
+	for (unsigned i = 0; i < MATRIX_INSTANTS; i++) {
+		if (s % 3 == 1 || (s % 3 == 2 && rng_below(40) == 0))
+			now += rng_below(s == 4 ? 1000 : UINT64_C(1) << 40);
+		value[i] = now = s == 7 && i == 300 ? 5 : now;
+		if (metric_info(metric)->type == TYPE_F64)
+			value[i] = sample_of_f64(s == 8 && i > 300 ? NAN : (double)now / 100);
+	}
+}
+
+/* All series of @matrix at once are what each of them is alone. */
+static void check_matrix(unsigned metric, const struct block_matrix *matrix)
+{
+	const bool rates = metric_info(metric)->kind == METRIC_COUNTER;
+	struct rollup_made all = {0}, each = {0};
+	struct block_sample v[MATRIX_INSTANTS];
+	rw_cleanup(str_done) struct str left = {0}, right = {0};
+
+	rollup_make_matrix(metric, matrix, DAY_BEGIN, &all);
+	for (uint32_t i = 0; i < matrix->n_series * matrix->n; i++) {
+		const uint32_t s = i / matrix->n, k = i % matrix->n;
+		v[k] = (struct block_sample){matrix->entity[s], matrix->t_ns[k],
+			matrix->value[s * matrix->stride + k], .flags = matrix->flags};
+		if (k + 1 == matrix->n)
+			rollup_make(metric, v, k + 1, DAY_BEGIN, ROLLUP_MINUTE_NS, &each.minutes);
+	}
+	rollup_coarser(each.minutes.v, each.minutes.n, ROLLUP_HOUR_NS, &each.hours);
+	rollup_encode_series(
+		all.minutes.v, all.series, all.n_series, ROLLUP_MINUTE_NS, rates, &left);
+	rollup_encode(each.minutes.v, each.minutes.n, ROLLUP_MINUTE_NS, rates, &right);
+	rollup_encode(all.hours.v, all.hours.n, ROLLUP_HOUR_NS, rates, &left);
+	rollup_encode(each.hours.v, each.hours.n, ROLLUP_HOUR_NS, rates, &right);
+	assert_int_equal(left.n, right.n);
+	assert_memory_equal(left.s, right.s, left.n);
+	rollup_made_done(&all);
+	rollup_made_done(&each);
+}
+
+/* Polled each 10 s and each 4, with and without a sample before the hour, with a gap, a flag. */
+static void test_matrix(void **state)
+{
+	static uint64_t value[MATRIX_SERIES * MATRIX_INSTANTS];
+	static const int64_t entity[MATRIX_SERIES] = {2, 3, 5, 7, 11, 13, 17, 19, 23};
+	int64_t t_ns[MATRIX_INSTANTS];
+
+	(void)state;
+	for (unsigned k = 0; k < 16 * rw_countof(metrics); k++) {
+		struct block_matrix matrix = {MATRIX_SERIES, 0, entity, t_ns, value,
+			MATRIX_INSTANTS, .flags = k & 8 ? SF_LATE : 0};
+		for (unsigned s = 0; s < MATRIX_SERIES; s++)
+			make_column(metrics[k / 16], s, value + s * MATRIX_INSTANTS);
+		for (unsigned i = 0; i < MATRIX_INSTANTS; i++) {
+			t_ns[i] = DAY_BEGIN +
+				((k & 1 ? 3 : -25) + (int64_t)i * (k & 2 ? 4 : 10)) * NS_PER_S +
+				(k & 4 && i > 90 ? 400 * NS_PER_S : 0) +
+				(int64_t)rng_below(1000000);
+			matrix.n += t_ns[i] <= DAY_BEGIN + ROLLUP_HOUR_NS;
+		}
+		check_matrix(metrics[k / 16], &matrix);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_hours_of_minutes),
 		cmocka_unit_test(test_idle_rows),
+		cmocka_unit_test(test_matrix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
