@@ -91,7 +91,7 @@ static void facts_free(void)
 	free(facts.text);
 }
 
-static const struct fact *fact_absent(const char *profile, const char *path)
+static inline const struct fact *fact_absent(const char *profile, const char *path)
 {
 	for (size_t i = 0; i < facts.n; i++)
 		if (fact_is_of(&facts.v[i], profile) && fact_is_absent(&facts.v[i]) &&
