@@ -161,8 +161,10 @@ static int curl_failed(const struct curl_run *run, CURLcode code, struct err *e)
 			error = curl_errors[i].error;
 	if (run->error[0])
 		why = run->error;
-	if (code == CURLE_WRITE_ERROR)
+	if (code == CURLE_WRITE_ERROR) {
+		error = -EFBIG;
 		why = "the answer is longer than what is read of it";
+	}
 	return err_set(e, error, "%s", why);
 }
 

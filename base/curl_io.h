@@ -50,8 +50,8 @@ void curl_io_escape(struct str *out, const char *text);
 /*
  * curl_io_post - sends it and reads the answer. 0 with the HTTP status, whichever it is, and the
  * first CURL_ANSWER_MAX bytes of the answer added to @ret_answer (NULL: not wanted). -ETIMEDOUT,
- * -ECONNREFUSED, -EHOSTUNREACH (no such name), -EACCES (TLS), -ECANCELED (stopped), -EIO; @e says
- * what happened, never a secret.
+ * -ECONNREFUSED, -EHOSTUNREACH (no such name), -EACCES (TLS), -ECANCELED (stopped), -EFBIG (the
+ * answer is too long), -EIO; @e says what happened, never a secret.
  */
 int curl_io_post(
 	const struct curl_post *post, long *ret_status, struct str *ret_answer, struct err *e);

@@ -103,7 +103,7 @@ need_packages() {
 	fi
 	[ -z "$packages_left_out" ] || say "not in the archive of $(system_name), left out:$packages_left_out"
 	local daemon
-	for daemon in snmpd lldpd prometheus prometheus-alertmanager clickhouse-server victoria-metrics; do
+	for daemon in snmpd lldpd prometheus prometheus-alertmanager prometheus-snmp-exporter clickhouse-server victoria-metrics; do
 		case "$packages_wanted " in
 		*" $daemon "*) [ ! -d /run/systemd/system ] || as_root systemctl -q disable $daemon 2>/dev/null || true ;;
 		esac

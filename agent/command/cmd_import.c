@@ -1,4 +1,5 @@
-/* cmd_import - "rocewatch import": what hosts print about their NICs and collectives. */
+/* cmd_import - "rocewatch import": what hosts print about their NICs and collectives, and history
+ * that another database has. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -6,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/import/import_host.h"
+#include "agent/import/past.h"
+#include "agent/modules.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/locked.h"
+#include "base/str.h"
+#include "config/config.h"
 
 enum { FILES_MOST = 4096 };
 #define IMPORT_TEXT_MAX ((size_t)64 << 20)
@@ -20,6 +26,20 @@ static const struct command_option options[] = {
 	{"host", 0, "NAME", "whose text it is, where the text does not say so"},
 	{"nic", 0, "NAME", "of which NIC, where the text does not say so"},
 	{"below", 0, "RATIO", "flag a node below this share of the median (default: 90%)"},
+	{"profile", 0, "NAME",
+		"what the series mean: snmp_exporter, gnmic, rocewatch, a built-in profile with a "
+		"section push:, or FILE.yaml"},
+	{"out", 0, "DIR", "where the case goes: a new directory, or one that this has begun"},
+	{"fabric", 0, "FILE",
+		"devices and links, which come into the case (default: the configuration)"},
+	{"prefix", 0, "TEXT", "what stands before the names there, such as gnmic_"},
+	{"match", 0, "MATCHERS", "only series with these labels, such as 'job=\"snmp\"'"},
+	{"user", 0, "NAME", "log in by this name, with --password-file"},
+	{"password-file", 0, "FILE", "file that holds the password"},
+	{"token-file", 0, "FILE", "file that holds a bearer token"},
+	{"ca", 0, "FILE", "authorities that may have signed its certificate"},
+	{"rate", 0, "N", "requests a second at most (default: 2)"},
+	{"timeout", 0, "DUR", "limit of one request (default: 1m)"},
 	{0},
 };
 
@@ -113,6 +133,194 @@ static int cmd_import_run(struct command_args *args)
 	return EXIT_FAILED;
 }
 
+/* ---- history of another database ------------------------------------------------ */
+
+enum { SECRET_MAX = 16384, RATE_MOST = 1000 };
+#define FABRIC_MAX ((size_t)64 << 20)
+#define PAST_SPAN_NS (24 * 3600 * NS_PER_S)
+
+/* A secret without the newline behind it; NULL when the option is not given. */
+static int past_secret(
+	const struct command_args *args, const char *option, const char **ret, struct err *e)
+{
+	const struct config_secret secret = {
+		.from = SECRET_FILE, .name = command_opt(&command_import, args, option)};
+	char *text = NULL;
+	*ret = NULL;
+	if (!secret.name)
+		return 0;
+	const int rc = secret_read(&secret, &text, e);
+	*ret = text;
+	return rc;
+}
+
+static int past_login(const struct command_args *args, struct past_ask *ask, struct err *e)
+{
+	ask->username = command_opt(&command_import, args, "user");
+	rw_cleanup(freep) char *authorities = NULL;
+	size_t n;
+	int rc = past_secret(args, "password-file", &ask->password, e);
+	if (rc == 0)
+		rc = past_secret(args, "token-file", &ask->token, e);
+	if (rc == 0 && ask->ca) /* libcurl would wait for a pipe */
+		rc = str_read_file(ask->ca, FABRIC_MAX, &authorities, &n, e);
+	if (rc == 0 && !ask->username != !ask->password)
+		rc = err_set(e, -EINVAL, "--user and --password-file belong together");
+	if (rc == 0 && ask->token && ask->username)
+		rc = err_set(e, -EINVAL, "give --token-file or --user, not both");
+	return rc;
+}
+
+/* The address is printed and kept in the case: no log-in may stand in it. */
+static int past_address(const char *url, struct err *e)
+{
+	const char *host = strstr(url, "://");
+	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+		return err_set(e, -EINVAL,
+			"the address begins with http:// or https://, such as "
+			"http://prometheus:9090");
+	if (strpbrk(url, "?#"))
+		return err_set(
+			e, -EINVAL, "the address ends before the '?': --match selects series");
+	if (memchr(host + 3, '@', strcspn(host + 3, "/")))
+		return err_set(
+			e, -EINVAL, "the address holds a log-in: use --user with --password-file");
+	return 0;
+}
+
+static int past_time(const char *option, const char *text, wall_t now, int64_t *ret, struct err *e)
+{
+	wall_t t;
+	if (!text)
+		return 0;
+	if (wall_parse(text, now, &t) < 0)
+		return err_set(e, -EINVAL,
+			"%s: '%.60s' is not a time; write it as 2026-11-21T03:00:00Z or 24h",
+			option, text);
+	*ret = t.ns;
+	return 0;
+}
+
+static int past_limits(const struct command_args *args, struct past_ask *ask, struct err *e)
+{
+	const wall_t now = wall_now();
+	const char *rate = command_opt(&command_import, args, "rate"),
+		   *timeout = command_opt(&command_import, args, "timeout");
+	struct err why = {0};
+	int rc = past_time("--until", args->g->until, now, &ask->to_ns, e);
+	if (!args->g->until)
+		ask->to_ns = now.ns;
+	ask->from_ns = ask->to_ns - PAST_SPAN_NS;
+	if (rc == 0)
+		rc = past_time("--since", args->g->since, now, &ask->from_ns, e);
+	ask->from_ns -= ask->from_ns % NS_PER_MS; /* as exact as these databases are */
+	ask->to_ns -= ask->to_ns % NS_PER_MS;
+	if (rc == 0 && (ask->from_ns <= 0 || ask->from_ns >= ask->to_ns))
+		rc = err_set(e, -EINVAL, "--since is not before --until");
+	ask->per_s = PAST_RATE_DEFAULT;
+	ask->timeout_ns = PAST_TIMEOUT_DEFAULT_NS;
+	if (rc == 0 && rate &&
+		(unit_double(rate, &ask->per_s, NULL) < 0 || !(ask->per_s >= 0.01) ||
+			ask->per_s > RATE_MOST))
+		rc = err_set(e, -EINVAL, "--rate: '%.32s' is no number from 0.01 to %d", rate,
+			RATE_MOST);
+	if (rc == 0 && timeout && unit_duration(timeout, &ask->timeout_ns, &why) < 0)
+		rc = err_set(e, -EINVAL, "--timeout is %s", why.text);
+	if (rc == 0 && (ask->timeout_ns < NS_PER_S || ask->timeout_ns > 3600 * NS_PER_S))
+		rc = err_set(e, -EINVAL, "--timeout is from 1s to 1h");
+	return rc;
+}
+
+/* The devices and links that the case is judged by. */
+static int past_fabric(
+	const struct command_args *args, char **ret_text, struct config **ret, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	const char *path =
+		str_or(command_opt(&command_import, args, "fabric"), args->g->config_path);
+	size_t n, n_tables;
+	const struct option_table *const *tables = module_tables(&n_tables);
+	int rc = str_read_file(path, FABRIC_MAX, ret_text, &n, e);
+	if (rc < 0)
+		return rc;
+	rc = config_parse(*ret_text, n, path, CONFIG_CASE, tables, n_tables, ret, &errors);
+	if (rc < 0 && errors.n)
+		*e = errors.v[0];
+	return rc;
+}
+
+/* -EINVAL: wrong usage. */
+static int past_run(const struct command_args *args, struct past_ask *ask, struct err *e)
+{
+	rw_cleanup(freep) char *fabric = NULL, *url = rw_strdup(args->argv[1]);
+	struct config *config = NULL;
+	json_t *doc = NULL;
+	size_t n = strlen(url);
+	while (n && url[n - 1] == '/')
+		url[--n] = '\0';
+	ask->url = url;
+	int rc = past_address(url, e);
+	if (rc == 0)
+		rc = past_limits(args, ask, e);
+	if (rc == 0)
+		rc = past_login(args, ask, e);
+	if (rc == 0)
+		rc = past_fabric(args, &fabric, &config, e);
+	ask->fabric_text = fabric;
+	ask->config = config;
+	if (rc == 0)
+		rc = past_import(ask, &doc, e);
+	if (rc == 0)
+		rc = command_print(args, doc, &past_view, e);
+	json_decref(doc);
+	config_free(config);
+	return rc;
+}
+
+static int cmd_import_past(struct command_args *args, enum past_api api)
+{
+	struct err e = {0};
+	struct past_ask ask = {.api = api,
+		.profile = command_opt(&command_import, args, "profile"),
+		.prefix = str_or(command_opt(&command_import, args, "prefix"), ""),
+		.match = str_or(command_opt(&command_import, args, "match"), ""),
+		.out = command_opt(&command_import, args, "out"),
+		.ca = command_opt(&command_import, args, "ca")};
+	if (!ask.profile)
+		return usage_error(&command_import, "--profile says what the series mean");
+	if (!ask.out)
+		return usage_error(&command_import, "--out DIR says where the case goes");
+	curl_io_begin();
+	const int rc = past_run(args, &ask, &e);
+	locked_free((char *)(uintptr_t)ask.password);
+	locked_free((char *)(uintptr_t)ask.token);
+	if (rc >= 0)
+		return rc;
+	err_print(stderr, &e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
+
+static int cmd_import_prometheus(struct command_args *args)
+{
+	return cmd_import_past(args, PAST_PROMETHEUS);
+}
+
+static int cmd_import_victoria(struct command_args *args)
+{
+	return cmd_import_past(args, PAST_VICTORIA);
+}
+
+#define PAST_OPTIONS "profile out fabric prefix match user password-file token-file ca rate timeout"
+#define NEEDS_SERVER "asks a server"
+#define PAST_HELP                                                                                  \
+	"Fetches raw samples from --since (default: a day) to --until and writes DIR, a case for " \
+	"'rocewatch replay --from DIR': incidents and prices of a time when nothing of this was "  \
+	"deployed. A second start goes on where the first one ended. What no series tells stays "  \
+	"unknown, and is said at the end. Nothing is written to the server. docs/past.md has the " \
+	"profiles and the limits."
+
 #define STDIN_TOO                                                                                  \
 	"FILE is \"-\" for standard input. Lines may carry the tags of pdsh and mpirun. Nothing "  \
 	"is "                                                                                      \
@@ -162,12 +370,39 @@ static const struct subcommand subcommands[] = {
 			{"import ethtool after.txt --host node-010 --nic eth2",
 				"shows the counts of one reading"}},
 		.run = cmd_import_run},
+	{.name = "prometheus",
+		.args = "URL",
+		.summary = "history that Prometheus has, as a case for replay",
+		.help = PAST_HELP " Thanos and Mimir answer the same way.",
+		.options = PAST_OPTIONS,
+		.takes = TAKES_SINCE | TAKES_UNTIL,
+		.formats = WRITES_ALL,
+		.examples = {{"import prometheus http://p:9090 --profile snmp_exporter --out day",
+				     "fetches the last day", .not_run = NEEDS_SERVER},
+			{"import prometheus http://p:9090 --profile gnmic --since 7d --out w",
+				"fetches a week of what gnmic has subscribed to",
+				.not_run = NEEDS_SERVER}},
+		.run = cmd_import_prometheus},
+	{.name = "victoria",
+		.args = "URL",
+		.summary = "history that VictoriaMetrics has, as a case for replay",
+		.help = PAST_HELP,
+		.options = PAST_OPTIONS,
+		.takes = TAKES_SINCE | TAKES_UNTIL,
+		.formats = WRITES_ALL,
+		.examples = {{"import victoria http://v:8428 --profile rocewatch --out day",
+				     "fetches a day that agents have shipped there by remote write",
+				     .not_run = NEEDS_SERVER},
+			{"import victoria http://v:8428 --profile gnmic --since 7d --out w",
+				"fetches a week of what gnmic has subscribed to",
+				.not_run = NEEDS_SERVER}},
+		.run = cmd_import_victoria},
 	{0},
 };
 
 const struct command command_import = {
 	.name = "import",
-	.summary = "what hosts print about their NICs and collectives, compared",
+	.summary = "what hosts print, compared; history of another database, as a case",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.subs = subcommands,

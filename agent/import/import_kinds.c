@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "agent/document/json_value.h"
 #include "agent/import/import_host.h"
+#include "agent/import/past.h"
 
 static void import_text_print(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
@@ -69,6 +70,21 @@ static const struct view ethtool_view = {.title = "counters of NICs",
 	.n_columns = rw_countof(ethtool_columns),
 	.text = import_text_print,
 	.empty = "no counter that says something here: all are 0"};
+
+static const struct column past_columns[] = {
+	{"metric", "METRIC", COL_TEXT, false},
+	{"series", "SERIES", COL_INT, true},
+	{"samples", "SAMPLES", COL_INT, true},
+	{"first", "FIRST", COL_TIME, false},
+	{"last", "LAST", COL_TIME, false},
+	{"step_s", "EVERY", COL_DURATION_S, true},
+};
+const struct view past_view = {.title = "imported history",
+	.rows = "rows",
+	.columns = past_columns,
+	.n_columns = rw_countof(past_columns),
+	.text = import_text_print,
+	.empty = "no sample"};
 
 const struct import_kind import_kinds[] = {
 	{"nccl-tests", "bus bandwidth of each node, against the median of all", import_nccl_tests,

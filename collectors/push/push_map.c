@@ -371,6 +371,8 @@ int push_rule_value(const struct push_rule *rule, const struct push_number *numb
 	const struct profile_push_value *value = rule->value;
 	double real = number->real;
 	*ret_flags = 0;
+	if (value->width == 32)
+		*ret_flags = SF_WRAP32;
 	if (number->whole)
 		real = (double)number->integer;
 	if (!isfinite(real))

@@ -101,8 +101,9 @@ bool push_rule_fits(const struct push_rule *rule, const struct push_label *label
  * missing; -ERANGE: the number cannot be; -EINVAL: the port's name cannot be. */
 int push_rule_place(const struct push_rule *rule, const struct push_label *labels, size_t n,
 	struct push_place *ret);
-/* push_rule_value - the value as samples hold it (db/model/metric.h). @ret_flags: SF_ESTIMATED when
- * a floating point number is too large to hold every unit. 0; -ENODATA: it means "not there";
+/* push_rule_value - the value as samples hold it (db/model/metric.h). @ret_flags: SF_WRAP32
+ * of a counter of 32 bits; SF_ESTIMATED when a floating point number is too large to hold every
+ * unit. 0; -ENODATA: it means "not there";
  * -ERANGE: no such value can be (negative, not finite, too large). */
 int push_rule_value(const struct push_rule *rule, const struct push_number *number, uint64_t *ret,
 	unsigned *ret_flags);

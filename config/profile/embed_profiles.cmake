@@ -1,6 +1,6 @@
-# cmake -DOUTPUT=file.c -DFILES=a.yaml|b.yaml -P embed_profiles.cmake: the profiles as C, so that one binary is enough.
+# cmake -DOUTPUT=file.c -DNAME=profile_texts -DFILES=a.yaml|b.yaml -P embed_profiles.cmake: profiles as C, so that one binary is enough.
 string(REPLACE "|" ";" FILES "${FILES}")
-set(text "#include \"config/profile/profile_read.h\"\n\n")
+set(text "#include \"config/profile/profile_read.h\"\n\nextern const struct profile_text ${NAME}[];\n")
 set(rows "")
 set(n 0)
 foreach(f ${FILES})
@@ -12,5 +12,5 @@ foreach(f ${FILES})
 	string(APPEND rows "\t{\"builtin:${name}\", (const char *)t${n}, sizeof(t${n}) - 1},\n")
 	math(EXPR n "${n} + 1")
 endforeach()
-string(APPEND text "\nconst struct profile_text profile_texts[] = {\n${rows}\t{0},\n};\n")
+string(APPEND text "\nconst struct profile_text ${NAME}[] = {\n${rows}\t{0},\n};\n")
 file(WRITE ${OUTPUT} "${text}")

@@ -104,7 +104,7 @@ static void push_value_read(
 	struct profile_push_value *v = &group->values[group->n_values];
 	*v = (struct profile_push_value){.metric = -1, .line = node->line};
 	if (!KEYS(reader, node, "a pushed value", "name", "metric", "unit", "divide", "where",
-		    "equals", "ignore", "fold", "window", "doc"))
+		    "equals", "ignore", "fold", "window", "width", "fallback", "doc"))
 		return;
 	const struct yaml_node *metric = reader_value(node, "metric");
 	v->name = reader_copy(reader, node, "name", true);
@@ -124,6 +124,8 @@ static void push_value_read(
 	push_ignore_read(reader, node, v);
 	v->fold = reader_fold(reader, node, v->metric);
 	v->window_ms = (uint32_t)(reader_duration(reader, node, "window") / NS_PER_MS);
+	v->width = reader_width(reader, node);
+	v->fallback = reader_bool(reader, node, "fallback");
 	push_scope_check(reader, node, group, v);
 	if (v->metric >= 0)
 		group->n_values++;

@@ -26,6 +26,9 @@
  *   ignore         [numbers that mean "not there"]
  *   fold           min or max of the points of one message that speak of one thing (lanes)
  *   window         of a watermark
+ *   width          32 when it counts in 32 bits
+ *   fallback       true: only where no other row of the metric is there (of history that is
+ *                  imported; who pushes, pushes one of them)
  *   doc            one line
  */
 #ifndef RW_CONFIG_PROFILE_PUSH_H
@@ -56,6 +59,8 @@ struct profile_push_value {
 	size_t n_ignore;
 	enum profile_fold fold;
 	uint32_t window_ms;
+	unsigned width; /* 0 = not said, else 32 or 64 */
+	bool fallback;
 	int line;
 };
 

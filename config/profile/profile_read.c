@@ -346,11 +346,7 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	v->has_equals = reader_number(reader, node, "equals", UINT64_MAX, &v->equals);
 	v->subtract = reader_bool(reader, node, "subtract");
 	v->fallback = reader_bool(reader, node, "fallback");
-	if (reader_number(reader, node, "width", 64, &number)) {
-		if (number != 32 && number != 64)
-			reader_wrong_node(reader, reader_value(node, "width"), "32 or 64");
-		v->width = (unsigned)number;
-	}
+	v->width = reader_width(reader, node);
 	v->text = reader_bool(reader, node, "text");
 	if (v->text && (v->metric < 0 || metric_info((unsigned)v->metric)->type != TYPE_F64))
 		reader_wrong_node(reader, reader_value(node, "text"),

@@ -133,6 +133,16 @@ bool reader_bool(struct reader *reader, const struct yaml_node *map, const char 
 	return v->text[0] == 't';
 }
 
+unsigned reader_width(struct reader *reader, const struct yaml_node *map)
+{
+	uint64_t bits;
+	if (!reader_number(reader, map, "width", 64, &bits))
+		return 0;
+	if (bits != 32 && bits != 64)
+		reader_wrong_node(reader, reader_value(map, "width"), "32 or 64");
+	return (unsigned)bits;
+}
+
 int64_t reader_duration(struct reader *reader, const struct yaml_node *map, const char *key)
 {
 	const struct yaml_node *v = reader_value(map, key);

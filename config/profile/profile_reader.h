@@ -41,6 +41,8 @@ bool reader_number_at(
 bool reader_number(struct reader *reader, const struct yaml_node *map, const char *key,
 	uint64_t max, uint64_t *ret);
 bool reader_bool(struct reader *reader, const struct yaml_node *map, const char *key);
+/* the key "width": 32 or 64 bits of a counter; 0 when it is absent or wrong */
+unsigned reader_width(struct reader *reader, const struct yaml_node *map);
 /* a duration in nanoseconds; 0 when it is absent or wrong */
 int64_t reader_duration(struct reader *reader, const struct yaml_node *map, const char *key);
 bool reader_oid(struct reader *reader, const struct yaml_node *node, struct profile_oid *ret);
