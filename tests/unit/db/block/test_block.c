@@ -577,8 +577,9 @@ static void test_grid(void **state)
 	for (unsigned k = 0; k < 2; k++) { /* with an exception, and then with two instants */
 		v[GRID_ROWS].flags = k ? 4 : 5;
 		v[GRID_ROWS].t_ns += k;
-		rw_cleanup(freep) void *row = grid_row(v, false, &tail);
+		void *row = grid_row(v, false, &tail);
 		assert_false(tail_grid_add(&grid, &tail, 1));
+		free(row);
 	}
 	tail_grid_done(&grid);
 }
