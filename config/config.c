@@ -417,18 +417,32 @@ int64_t config_usual_window(int64_t interval_ns)
 	return 5 * NS_PER_S;
 }
 
-int64_t config_window(const struct config *config, const char *analyzer)
+/* A number or a duration of an analyzer; 0: it has none of that name. */
+static int64_t config_of_analyzer(
+	const struct config *config, const char *analyzer, const char *name, enum option_type type)
 {
-	int64_t window_ns = 0;
+	int64_t value = 0;
 	for (size_t i = 0; i < config->n_tables; i++) {
 		const struct option_table *table = config->tables[i];
 		if (strcmp(table->section, "analyzers") != 0 || strcmp(table->name, analyzer) != 0)
 			continue;
-		const struct option *option = option_find(table, "window");
-		if (option && option->type == OPT_DURATION)
-			memcpy(&window_ns, (const char *)config->options[i] + option->offset,
-				sizeof(window_ns));
+		const struct option *option = option_find(table, name);
+		if (option && option->type == type)
+			memcpy(&value, (const char *)config->options[i] + option->offset,
+				sizeof(value));
 	}
+	return value;
+}
+
+int64_t config_hold(const struct config *config, const char *analyzer)
+{
+	const int64_t hold = config_of_analyzer(config, analyzer, "hold", OPT_INT);
+	return hold > 0 ? hold : 1;
+}
+
+int64_t config_window(const struct config *config, const char *analyzer)
+{
+	const int64_t window_ns = config_of_analyzer(config, analyzer, "window", OPT_DURATION);
 	if (window_ns > 0)
 		return window_ns;
 	return config_usual_window(config_interval(config));

@@ -433,9 +433,11 @@ void config_mistakes_sort(struct err_list *errors);
 /*
  * config_usual_window - how long windows are, ns, where an option leaves it open: three intervals,
  * at least 5 s. config_window - of an analyzer: its option "window", else the usual one.
+ * config_hold - how many of them must show a fault until it is reported: its option "hold", else 1.
  */
 int64_t config_usual_window(int64_t interval_ns);
 int64_t config_window(const struct config *config, const char *analyzer);
+int64_t config_hold(const struct config *config, const char *analyzer);
 
 /*
  * config_interval - the sampling interval of the fabric as a whole, ns: the longest of its devices,
