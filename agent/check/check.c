@@ -131,7 +131,9 @@ static void check_fold_incidents(const struct check *check, const struct check_s
 	const enum cause *causes = golden_info(check->signal)->causes;
 	const struct check_open open = {
 		watch, causes, check_incidents(source, watch, causes, line)};
-	check_measured(source, line, state, &open, "%s", str_or(text.s, ""));
+	check_measured(source, line, state, &open, (struct check_place){line->device, line->port},
+		"%s", str_or(text.s, ""));
+	line->device = line->port = NULL; /* they lie in the report's result */
 }
 
 static int check_run_report(const struct check *check, struct check_source *source,

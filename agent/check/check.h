@@ -42,6 +42,7 @@ struct check_ranges {
 struct check_line {
 	enum check_state state;
 	struct str text; /* the sentence between "STATE - " and "|" */
+	const char *device, *port; /* of its worst value, borrowed; NULL: not known */
 	struct str perfdata; /* by check_line_value() */
 	json_t *values; /* the same as objects; NULL none */
 	json_t *incidents; /* those that count: [{id, cause, runbook}]; NULL none */

@@ -218,9 +218,11 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	size_t below = check_audit(source, audit, links_kinds, CAUSE_NONE, open.n, ret);
 	if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.rate), &open,
+			(struct check_place){sum.worst->device, sum.worst->port},
 			"%s:%s %.3g errors/s", sum.worst->device, sum.worst->port, sum.rate);
 	if (sum.flapping)
 		check_measured(source, ret, CHECK_WARNING, &open,
+			(struct check_place){sum.flapping->device, sum.flapping->port},
 			"%s:%s went down, %.0f flaps in all", sum.flapping->device,
 			sum.flapping->port, sum.flaps);
 	if (sum.n_known == 0)

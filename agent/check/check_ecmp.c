@@ -121,8 +121,11 @@ static void check_ecmp_judge(const struct report_result *result, const struct ch
 	double expected = NAN;
 	if (sum.busy && spine_group_ratio(sum.worst) >= 0)
 		ratio = spine_group_ratio(sum.worst);
-	if (sum.busy)
+	if (sum.busy) {
 		expected = sum.worst->expected_by_chance_ratio;
+		ret->device = sum.worst->device;
+		ret->port = sum.worst->member;
+	}
 
 	ret->state = sum.state;
 	ecmp_add_text(&ret->text, &sum);

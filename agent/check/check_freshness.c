@@ -6,6 +6,8 @@
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/client/peek.h"
+#include "agent/answers/status/unjudged.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "agent/answers/watch/watch_frame.h"
@@ -31,10 +33,24 @@ static enum check_state target_judge(
 	return state;
 }
 
-static void target_count(const struct check_source *source, const struct status_answer *status,
+/* ", and no incident is about it: why" where @n_incidents is zero. */
+static void check_add_why(const struct check_source *source, const struct watch_answer *watch,
+	const struct status_device *device, size_t n_incidents, struct str *out)
+{
+	const struct unjudged what =
+		unjudged_device(source->client, device, watch->incidents, watch->n_incidents);
+	if (n_incidents)
+		return;
+	str_add(out, ", and ");
+	unjudged_say(&what, out);
+}
+
+static void target_count(const struct check_source *source, const struct watch_answer *watch,
 	struct target_counts *counts, size_t n_incidents, struct check_line *line,
 	const struct check_ranges *ranges)
 {
+	const struct status_answer *status = &watch->status;
+	rw_cleanup(str_done) struct str why = {0};
 	const struct status_device *first_down = NULL, *first_unknown = NULL;
 	for (size_t i = 0; i < status->n_devices; i++) {
 		const struct status_device *row = &status->devices[i];
@@ -50,10 +66,12 @@ static void target_count(const struct check_source *source, const struct status_
 	}
 	size_t all = counts->up + counts->down + counts->unknown;
 	check_say(line, CHECK_OK, "%zu of %zu devices up", counts->up, all);
-	if (first_down)
+	if (first_down) {
+		check_add_why(source, watch, first_down, n_incidents, &why);
 		check_say(line, target_judge(source, ranges, counts->down), "%zu down, %s: %s%s",
 			counts->down, first_down->name, str_or(first_down->reason, ""),
-			str_if(n_incidents == 0, ", and no incident is about it"));
+			str_or(why.s, ""));
+	}
 	if (first_unknown)
 		check_say(line, CHECK_UNKNOWN, "%zu unknown, %s: %s", counts->unknown,
 			first_unknown->name, str_or(first_unknown->reason, ""));
@@ -71,7 +89,7 @@ static int check_target_run(struct check_source *source, struct check_line *ret,
 	if (r < 0)
 		return r;
 	const size_t n = check_incidents(source, watch, target_causes, ret);
-	target_count(source, &watch->status, &counts, n, ret, &ranges);
+	target_count(source, watch, &counts, n, ret, &ranges);
 	double all = (double)(counts.up + counts.down + counts.unknown);
 	check_line_value(ret, "up", (double)counts.up, 0, NULL, all);
 	check_line_value(ret, "down", (double)counts.down, 0, &ranges, all);
@@ -110,9 +128,11 @@ static struct check_ranges freshness_ranges(const struct check_source *source)
 	return check_ranges_of(source, &usual);
 }
 
-static void freshness_judge(const struct check_source *source, const struct status_answer *status,
+static void freshness_judge(const struct check_source *source, const struct watch_answer *watch,
 	const struct check_ranges *ranges, size_t n_incidents, struct check_line *line)
 {
+	const struct status_answer *status = &watch->status;
+	rw_cleanup(str_done) struct str why = {0};
 	const struct status_device *oldest = NULL;
 	size_t n = 0, n_silent = 0;
 	double age_s = NAN;
@@ -136,6 +156,8 @@ static void freshness_judge(const struct check_source *source, const struct stat
 	enum check_state state = check_judge_value(ranges, age_s);
 	if (state == CHECK_CRITICAL)
 		state = CHECK_UNKNOWN;
+	if (state == CHECK_WARNING)
+		check_add_why(source, watch, oldest, n_incidents, &why);
 	if (n == 0)
 		check_say(line, CHECK_UNKNOWN, "no device matches");
 	else if (n_silent > 0)
@@ -144,9 +166,7 @@ static void freshness_judge(const struct check_source *source, const struct stat
 	else
 		check_say(line, state, "oldest data %s, %s%s",
 			duration_format(text, sizeof(text), llround(age_s) * NS_PER_S),
-			oldest->name,
-			str_if(state == CHECK_WARNING && n_incidents == 0,
-				", and no incident is about it"));
+			oldest->name, str_or(why.s, ""));
 	check_line_unit(line, "age", age_s, "s", 1, ranges, NAN);
 }
 
@@ -214,7 +234,7 @@ static int check_freshness_run(struct check_source *source, struct check_line *r
 	if (source->client->config->judging)
 		r = freshness_of_judge(source, &ranges, ret, e);
 	else
-		freshness_judge(source, &watch->status, &ranges, n, ret);
+		freshness_judge(source, watch, &ranges, n, ret);
 	if (r < 0)
 		return r;
 	return freshness_canary(source, ret, e);

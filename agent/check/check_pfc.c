@@ -117,8 +117,9 @@ static void pfc_say(const struct check_source *source, const struct pfc_sum *sum
 		str_addf(&text, "%s paused us %s", peer, share.s);
 	else
 		str_addf(&text, "we paused %s %s", peer, share.s);
-	check_measured(source, line, worst->state, open, "%s:%s p%d: %s", worst->row->device,
-		worst->row->port, worst->row->priority, text.s);
+	const struct check_place place = {worst->row->device, worst->row->port};
+	check_measured(source, line, worst->state, open, place, "%s:%s p%d: %s", place.device,
+		place.port, worst->row->priority, text.s);
 }
 
 static int check_pfc_run(struct check_source *source, struct check_line *ret, struct err *e)
@@ -231,6 +232,7 @@ static void ecn_say(const struct check_source *source, const struct ecn_sum *sum
 	}
 	if (sum->worst && sum->ratio > 0)
 		check_measured(source, line, check_judge_value(ranges, sum->ratio), open,
+			(struct check_place){sum->worst->device, sum->worst->port},
 			"CE %.2f %% at %s:%s, the most of %zu queues", sum->ratio * 100,
 			sum->worst->device, sum->worst->port, sum->n_known);
 	else if (sum->packets == 0 && isnan(sum->ratio))
@@ -249,7 +251,8 @@ static void ecn_say_order(const struct check_source *source, const struct ecn_su
 		return;
 	if (!watch->signals[GOLDEN_ECN_MARKS].over)
 		return;
-	check_measured(source, line, CHECK_WARNING, open, "%s", ECN_ORDER_WRONG);
+	check_measured(
+		source, line, CHECK_WARNING, open, (struct check_place){0}, "%s", ECN_ORDER_WRONG);
 }
 
 static int check_ecn_run(struct check_source *source, struct check_line *ret, struct err *e)
@@ -344,6 +347,7 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 			sum.n);
 	else if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.drops), &open,
+			(struct check_place){sum.worst->device, sum.worst->port},
 			"%.0f frames dropped in %.0f s, most at %s:%s p%d: %.0f", sum.drops,
 			counters->seconds, sum.worst->device, sum.worst->port, sum.worst->priority,
 			sum.most);

@@ -14,6 +14,7 @@
 #include "agent/answers/common/served.h"
 #include "agent/answers/counters/counters_document.h"
 #include "agent/answers/pause/pause_document.h"
+#include "agent/answers/status/unjudged.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/answers/watch/watch_now.h"
 #include "agent/incident/incident.h"
@@ -362,11 +363,19 @@ static const struct open_incident *source_elsewhere(
 
 /* Over its limit, and no incident in scope. */
 static void source_say_over(const struct check_source *source, struct check_line *line,
-	const struct check_open *open, const char *text)
+	const struct check_open *open, const struct check_place *place, const char *text)
 {
 	const struct open_incident *felt = source_elsewhere(source, open);
+	const struct unjudged what = {.client = source->client,
+		.incidents = open->watch->incidents,
+		.n_incidents = open->watch->n_incidents,
+		.causes = open->causes,
+		.device = place->device,
+		.port = place->port};
+	rw_cleanup(str_done) struct str why = {0};
 	if (!felt) {
-		check_say(line, CHECK_OK, "%s (" VERDICT_NOT_LASTING ")", text);
+		unjudged_over(&what, &why);
+		check_say(line, CHECK_OK, "%s (%s)", text, why.s);
 		return;
 	}
 	check_say(line, check_state_of(verdict_severity_state(felt)), "%s (incident %s: %.100s)",
@@ -375,7 +384,8 @@ static void source_say_over(const struct check_source *source, struct check_line
 }
 
 void check_measured(const struct check_source *source, struct check_line *line,
-	enum check_state state, const struct check_open *open, const char *fmt, ...)
+	enum check_state state, const struct check_open *open, struct check_place place,
+	const char *fmt, ...)
 {
 	rw_cleanup(freep) char *text = NULL;
 	const bool own = source->given.warn.set || source->given.crit.set;
@@ -391,7 +401,7 @@ void check_measured(const struct check_source *source, struct check_line *line,
 	else if (open->n)
 		check_say(line, CHECK_OK, "%s", str_or(text, ""));
 	else
-		source_say_over(source, line, open, str_or(text, ""));
+		source_say_over(source, line, open, &place, str_or(text, ""));
 }
 
 /* Those in scope; @v has room for all. Returns how many. Those that are silenced are counted apart,
@@ -445,12 +455,15 @@ static struct status_answer source_status(
 	struct status_quality *quality = &scoped.data_quality;
 	if (!source->scope.device && !source->scope.job)
 		return scoped;
+	scoped.devices = arena_array(source->arena, struct status_device, status->n_devices);
+	scoped.n_devices = 0;
 	quality->down = quality->unknown = 0;
 	quality->captures_down = quality->captures_unknown = 0;
 	for (size_t i = 0; i < status->n_devices; i++) {
 		const struct status_device *row = &status->devices[i];
 		if (!check_device_in_scope(source, row->name))
 			continue;
+		scoped.devices[scoped.n_devices++] = *row;
 		quality->down += row->up == MAYBE_NO;
 		quality->unknown += row->up == MAYBE_UNKNOWN;
 	}

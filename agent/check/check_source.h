@@ -108,17 +108,23 @@ struct check_open {
 	size_t n; /* in scope */
 };
 
+/* Where it was measured; NULL: not known. Borrowed. */
+struct check_place {
+	const char *device, *port;
+};
+
 /*
  * check_measured - says what is measured, of which a limit of the configuration makes @state.
  *
  * Detectors compare with the same limits, and open an incident when it lasts: so what is measured
  * raises the line by the incidents alone, see agent/answers/status/verdict.h: those in scope, or
- * else the worst one of a place that was not asked for, which is felt here. Ranges that a user gave
+ * else the worst one of a place that was not asked for, which is felt here; without one the line
+ * says why. Ranges that a user gave
  * are a judgement of his own, and decide.
  */
 void check_measured(const struct check_source *source, struct check_line *line,
-	enum check_state state, const struct check_open *open, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+	enum check_state state, const struct check_open *open, struct check_place place,
+	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 /* check_verdict - says what the fabric is like, by the incidents that are in scope, and keeps those
  * that are not silenced. Returns how many these are. */

@@ -42,7 +42,7 @@ SAMPLE_CASES = ["ecmp_imbalance/source_routed", "ecmp_imbalance/spray_weak", "ec
                 "deadlock/four", "congestion/xon_close", "settings_drift/hash_seed", "settings_drift/pool_resized", "settings_drift/spray_declared_hash_read"]
 SAMPLE_HEALTHY = ["healthy-hashed", "checkpoint", "job-end", "drain"]
 ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadlock", "ecmp_imbalance", "ecmp_paths", "link_flap", "link_health",
-             "lossless_loss", "pause_spread", "pause_storm", "settings_drift", "steps", "straggler", "telemetry"]
+             "lossless_loss", "pause_spread", "pause_storm", "rings", "settings_drift", "steps", "straggler", "telemetry"]
 
 
 def rank(state):
@@ -75,6 +75,7 @@ class Faces:
     def __init__(self, program, db, until):
         self.program, self.db = program, db
         self.at = [] if until is None else ["--until", iso(until)]
+        self.unexplained = []  # where no incident is about something, and nothing says why
 
     def ask(self, *words, codes=(0,)):
         p = subprocess.run([self.program, "--db", self.db, *words, *self.at], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S, env=ENV)
@@ -83,7 +84,9 @@ class Faces:
         return p.stdout
 
     def document(self, *words, codes=(0,)):
-        return json.loads(self.ask(*words, "--format", "json", codes=codes))
+        text = self.ask(*words, "--format", "json", codes=codes)
+        self.unexplained += ["%s does not say why: %s" % (" ".join(words), part) for part in re.findall(r'[^"]*no incident is about it(?!:)[^"]*', text)]
+        return json.loads(text)
 
     @staticmethod
     def lines(rows):
@@ -175,7 +178,7 @@ def disagreements(faces, now):
             if cause in SIGNALS[signal["name"]] and rank(own) < rank(SEVERITY[severity]) and lead != "UNKNOWN":
                 found.append("signal %s is %s while %s is open: %s" % (signal["name"], own, cause, severity))
     cards = [text for one in rows for text in disagreements_about(faces, one, rows[one])] if now else []
-    return found + cards + blind(faces, rows)
+    return found + cards + blind(faces, rows) + faces.unexplained
 
 
 def disagreements_about(faces, one, told):

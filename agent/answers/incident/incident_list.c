@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/answers/status/unjudged.h"
 #include "agent/answers/status/verdict.h"
 #include "agent/document/json_value.h"
 #include "base/arena.h"
@@ -192,6 +193,26 @@ static const struct incident_told *incident_worst_at(
 	return worst;
 }
 
+/* Those of the range, at other places. */
+static void incident_add_unjudged(const struct incident_told *rows, size_t n,
+	const struct report_over *over, struct arena *a, struct str *out)
+{
+	struct open_incident *others = arena_array(a, struct open_incident, n);
+	for (size_t i = 0; i < n; i++)
+		others[i] = (struct open_incident){.id = rows[i].id,
+			.cause = rows[i].cause,
+			.device = rows[i].where,
+			.silenced = rows[i].silenced};
+	const struct unjudged what = {.incidents = others,
+		.n_incidents = n,
+		.causes = over->causes,
+		.device = over->device,
+		.port = over->port};
+	str_add(out, " (");
+	unjudged_over(&what, out);
+	str_add(out, ")");
+}
+
 void report_incidents_over(
 	json_t *doc, const json_t *incidents, const struct report_over *over, const char *fmt, ...)
 {
@@ -214,7 +235,7 @@ void report_incidents_over(
 	if (incident)
 		str_addf(&why, " (incident %s)", incident->id);
 	else if (!over->own)
-		str_add(&why, " (" VERDICT_NOT_LASTING ")");
+		incident_add_unjudged(rows, n, over, a, &why);
 	report_problem(doc, over->own ? over->state : REPORT_OK, over->cause, subject.s, "%s%s",
 		str_or(text, ""), str_or(why.s, ""));
 }

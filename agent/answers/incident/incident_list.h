@@ -41,6 +41,7 @@ struct report_over {
 	bool own; /* over a limit that a user gave: his judgement, which decides */
 	enum report_state state; /* by the limits */
 	const char *cause; /* as report_problem() takes it */
+	const enum cause *causes; /* an incident of one of these would be about it */
 	const char *device, *port; /* port: NULL where the whole device is meant */
 	const char *peer; /* "spine1:Ethernet2" at the other end of the link; NULL */
 };

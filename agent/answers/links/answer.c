@@ -30,6 +30,7 @@
 #include "analyzers/measure/links.h"
 #include "config/config.h"
 #include "db/model/cause.h"
+#include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
 
@@ -463,10 +464,13 @@ static void links_problem(
 {
 	const struct link_port *port = faults->port;
 	rw_cleanup(str_done) struct str text = {0};
+	const bool damaged = str_eq(faults->cause, cause_name(CAUSE_LINK_ERRORS));
+	const enum golden signal = damaged ? GOLDEN_ERRORS : GOLDEN_LINKS_BELOW_CLASS;
 	const struct report_over over = {
-		.own = judge->own && str_eq(faults->cause, cause_name(CAUSE_LINK_ERRORS)),
+		.own = judge->own && damaged,
 		.state = faults->state,
 		.cause = faults->cause,
+		.causes = golden_info(signal)->causes,
 		.device = port->device,
 		.port = port->port,
 		.peer = port->peer,

@@ -18,6 +18,7 @@
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"
 #include "config/config.h"
+#include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
 
@@ -446,6 +447,7 @@ static void pause_problem_of(json_t *doc, const json_t *incidents, const struct 
 		.own = limits->own,
 		.state = pause_judge(most, limits),
 		.cause = "pause_time",
+		.causes = golden_info(GOLDEN_PAUSE_TIME)->causes,
 		.device = device->name,
 	};
 	report_incidents_over(doc, incidents, &over, "%s:%s p%d: %s %s in the worst %s%s",

@@ -6,7 +6,7 @@
 
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_read.h"
-#include "agent/answers/status/verdict.h"
+#include "agent/answers/status/unjudged.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "base/arena.h"
@@ -554,13 +554,18 @@ static enum report_state spine_state(const struct spine_group *group, bool own, 
 
 static void spine_problem(json_t *doc, const struct spine_group *group, bool own, double critical)
 {
+	static const enum cause causes[] = {CAUSE_ECMP_IMBALANCE, CAUSE_NONE};
+	const struct unjudged what = {
+		.causes = causes, .device = group->device, .port = group->member};
 	rw_cleanup(str_done) struct str subject = {0}, offence = {0}, why = {0};
 	str_addf(&subject, "%s %s", group->device, group->group);
 	spine_add_offence(&offence, group, group->worst_ratio);
+	if (group->incident || !own)
+		str_add(&why, "; ");
 	if (group->incident)
-		str_addf(&why, "; incident %s", group->incident);
+		str_addf(&why, "incident %s", group->incident);
 	else if (!own)
-		str_add(&why, "; " VERDICT_NOT_LASTING);
+		unjudged_over(&what, &why);
 	report_problem(doc, spine_state(group, own, critical), spine_cause(group->verdict),
 		subject.s, "%s is uneven: %s (%s%s)", subject.s, offence.s, group->verdict,
 		str_or(why.s, ""));

@@ -4,6 +4,7 @@
  * so that any tool can ask the database for the same.
  */
 #include "agent/answers/status/status.h"
+#include "agent/answers/status/unjudged.h"
 
 #include <errno.h>
 #include <math.h>
@@ -755,6 +756,21 @@ static bool status_nothing_to_judge(struct client *client)
 /* As many intervals as the fastest detectors take for a window. */
 enum { WINDOW_INTERVALS = 3 };
 
+/* Why no incident is about the first device or capture that is @up; NULL: none is. */
+static const char *status_unjudged(const struct client *client, const struct status_answer *status,
+	const struct open_incident *incidents, size_t n, enum maybe up, struct arena *a)
+{
+	rw_cleanup(str_done) struct str why = {0};
+	size_t i = 0;
+	while (i < status->n_devices && status->devices[i].up != up)
+		i++;
+	if (i == status->n_devices)
+		return NULL;
+	const struct unjudged what = unjudged_device(client, &status->devices[i], incidents, n);
+	unjudged_say(&what, &why);
+	return arena_strdup(a, why.s);
+}
+
 void status_verdict(const struct client *client, const struct status_answer *status,
 	const struct open_incident *incidents, size_t n, struct arena *a, struct verdict *ret)
 {
@@ -762,9 +778,17 @@ void status_verdict(const struct client *client, const struct status_answer *sta
 	int64_t window_ns = (WINDOW_INTERVALS - 1) * config_interval(client->config);
 	if (client->config->judging)
 		window_ns = 0;
+	const struct status_quality *quality = &status->data_quality;
+	const char *down_why = NULL, *unknown_why = NULL;
+	if (quality->down + quality->captures_down > 0)
+		down_why = status_unjudged(client, status, incidents, n, MAYBE_NO, a);
+	if (n > 0 && quality->unknown + quality->captures_unknown > 0)
+		unknown_why = status_unjudged(client, status, incidents, n, MAYBE_UNKNOWN, a);
 	const struct verdict_in in = {.incidents = incidents,
 		.n_incidents = n,
-		.quality = &status->data_quality,
+		.quality = quality,
+		.down_why = down_why,
+		.unknown_why = unknown_why,
 		.agent = &status->agent,
 		.alarms = status->alarms,
 		.n_alarms = status->n_alarms,

@@ -365,15 +365,15 @@ static void verdict_put_nothing(struct verdict_words *words, const struct verdic
 }
 
 static void verdict_put_devices(struct verdict_words *words, enum golden_state state, uint64_t n,
-	const char *what, bool any)
+	const char *what, const char *why)
 {
 	if (!n || verdict_rank(state) <= verdict_rank(words->state))
 		return;
 	rw_cleanup(str_done) struct str rest = words->text;
 	words->text = (struct str){0};
 	words->state = state;
-	str_addf(&words->text, "%llu device%s or capture%s %s%s; %s", (unsigned long long)n,
-		plural(n), plural(n), what, str_if(any, ", and no incident is about it"), rest.s);
+	str_addf(&words->text, "%llu device%s or capture%s %s%s%s; %s", (unsigned long long)n,
+		plural(n), plural(n), what, str_if(why != NULL, ", and "), str_or(why, ""), rest.s);
 }
 
 static void verdict_put_agent(struct verdict_words *words, const struct agent_state *agent)
@@ -410,11 +410,10 @@ void verdict_of(const struct verdict_in *in, struct arena *a, struct verdict *re
 	struct verdict_words words = {.state = GOLDEN_OK};
 	*ret = (struct verdict){.money = verdict_money_of(in)};
 	verdict_say_incidents(in, &ret->money, &words);
-	const bool any = in->n_incidents > 0;
-	verdict_put_devices(
-		&words, GOLDEN_WARNING, quality->down + quality->captures_down, "down", any);
+	verdict_put_devices(&words, GOLDEN_WARNING, quality->down + quality->captures_down, "down",
+		in->down_why);
 	verdict_put_devices(&words, GOLDEN_UNKNOWN, quality->unknown + quality->captures_unknown,
-		"not known to be up", any);
+		"not known to be up", in->unknown_why);
 	verdict_put_first_window(&words, in);
 	verdict_put_nothing(&words, in);
 	verdict_put_agent(&words, in->agent);

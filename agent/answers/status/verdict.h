@@ -42,6 +42,7 @@ struct verdict_in {
 	int64_t window_ns; /* of the fastest detectors; 0: the data is in other databases */
 	bool judged_elsewhere; /* incidents are in another database */
 	bool nothing_to_judge; /* no device delivers a counter that a detector reads */
+	const char *down_why, *unknown_why; /* why no incident is about the first of them; NULL */
 };
 
 struct verdict {
@@ -61,9 +62,6 @@ enum golden_state verdict_severity_state(const struct open_incident *incident);
 
 /* verdict_line - "CRITICAL - the sentence". */
 void verdict_line(struct str *out, enum golden_state state, const char *why);
-
-/* What a face adds to a measured value that is over its limit while the verdict is in order. */
-#define VERDICT_NOT_LASTING "over its limit, and no incident is about it"
 
 /*
  * open_incident - an open incident in short: what the database says of it, and what its stored

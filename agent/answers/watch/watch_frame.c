@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/client/client.h"
+#include "agent/answers/status/unjudged.h"
 #include "agent/answers/watch/watch_now.h"
 #include "agent/answers/watch/watch_past.h"
 #include "db/model/cause.h"
@@ -169,25 +170,35 @@ static void watch_take_subject(
 }
 
 /* What was measured over its limit, and no incident is about it. */
-static void watch_apply_none(struct arena *a, struct watch_signal *signal)
+static void watch_apply_none(
+	struct client *client, struct arena *a, enum golden of, struct watch_answer *frame)
 {
-	if (signal->state != GOLDEN_WARNING && signal->state != GOLDEN_CRITICAL)
+	struct watch_signal *signal = &frame->signals[of];
+	const struct unjudged what = {.client = client,
+		.incidents = frame->incidents,
+		.n_incidents = frame->n_incidents,
+		.causes = golden_info(of)->causes,
+		.device = signal->subject.device,
+		.port = signal->subject.port};
+	rw_cleanup(str_done) struct str why = {0};
+	if (!signal->over)
 		return;
 	signal->state = GOLDEN_OK;
+	unjudged_over(&what, &why);
 	if (watch_has(signal->why))
-		signal->why = arena_printf(a, "%s; %s", VERDICT_NOT_LASTING, signal->why);
-	else
-		signal->why = VERDICT_NOT_LASTING;
+		str_addf(&why, "; %s", signal->why);
+	signal->why = arena_strdup(a, why.s);
 }
 
-static void watch_apply_signal(struct arena *a, enum golden of, struct watch_answer *frame)
+static void watch_apply_signal(
+	struct client *client, struct arena *a, enum golden of, struct watch_answer *frame)
 {
 	struct watch_signal *signal = &frame->signals[of];
 	const struct open_incident *incident = watch_incident_of(of, frame);
 	signal->over = signal->state == GOLDEN_WARNING || signal->state == GOLDEN_CRITICAL;
 	if (!incident) {
 		if (!watch_has(signal->incident))
-			watch_apply_none(a, signal);
+			watch_apply_none(client, a, of, frame);
 		return;
 	}
 	const enum golden_state state = verdict_incident_state(incident);
@@ -224,10 +235,11 @@ static void watch_apply_paused(struct watch_paused *paused, const struct watch_a
 
 /* watch_apply_incidents - signals and paused ports take the state, the subject and the id of the
  * open incident that shows in them (golden.def). */
-static void watch_apply_incidents(struct arena *a, struct watch_answer *frame)
+static void watch_apply_incidents(
+	struct client *client, struct arena *a, struct watch_answer *frame)
 {
 	for (size_t i = 0; i < frame->n_signals; i++)
-		watch_apply_signal(a, (enum golden)i, frame);
+		watch_apply_signal(client, a, (enum golden)i, frame);
 	for (size_t i = 0; i < frame->n_paused; i++)
 		watch_apply_paused(&frame->paused[i], frame);
 }
@@ -416,7 +428,7 @@ static int watch_take_past(
 	watch_past_apply(past, ret);
 	watch_jobs(past, client, a, ret);
 	watch_apply_jobs(client, a, ret);
-	watch_apply_incidents(a, ret);
+	watch_apply_incidents(client, a, ret);
 	watch_past_free(past);
 	return 0;
 }

@@ -89,11 +89,17 @@ static const struct row rows[] = {
 	{"all up", "target", "'status': {'devices': [" UP "]}", {0}, NULL, NULL, CHECK_OK,
 		"TARGET OK - 1 of 1 devices up | 'up'=1;;;0;1 'down'=0;;0;0;1"},
 	{"one down", "target",
-		"'status': {'devices': [" UP ", {'name': 'spine1', 'status': 'down', 'reason': "
-		"'no route'}]}",
+		"'status': {'devices': [" UP
+		", {'name': 'spine1', 'status': 'down', 'age_s': 3600, "
+		"'reason': 'no route'}]}",
 		{0}, NULL, NULL, CHECK_WARNING,
-		"TARGET WARNING - 1 down, spine1: no route, and no incident is about it; 1 of 2 "
-		"devices up"},
+		"TARGET WARNING - 1 down, spine1: no route, and no incident is about it: "
+		"analyzers.telemetry found no fault in its windows; 1 of 2 devices up"},
+	{"one down that never answered", "target",
+		"'status': {'devices': [{'name': 'spine1', 'status': 'down', 'age_s': null, "
+		"'reason': 'no route'}]}",
+		{0}, NULL, NULL, CHECK_WARNING,
+		"spine1: no route, and no incident is about it: no sample of it is stored"},
 	{"one down, as an incident says", "target",
 		"'status': {'devices': [" UP
 		", {'name': 'spine1', 'status': 'down', 'reason': 'no route'}]}, " WATCH(
@@ -130,7 +136,17 @@ static const struct row rows[] = {
 	{"measured", "pfc", PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, NULL,
 		NULL, CHECK_OK,
 		"leaf1:swp1 p3: node-001 paused us 20.0 % of the time (over its limit, and no "
-		"incident is about it)"},
+		"incident is about it: analyzers.pause_storm found no fault in its windows)"},
+	{"measured, and another fault is there", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(
+			INCIDENT("link_slow", "warning")),
+		{0}, NULL, NULL, CHECK_OK,
+		"found no fault in its windows; incident abcdefgh there is link_slow)"},
+	{"measured, and silenced", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(SILENCED), {0}, NULL, NULL,
+		CHECK_OK,
+		"no incident is about it: incident silent01 at leaf1 is silenced by ann until "
+		"2026-11-22T14:00:00Z: fans)"},
 	{"measured, against a range", "pfc",
 		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, "1%", "5%",
 		CHECK_CRITICAL, "PFC CRITICAL - leaf1:swp1 p3: node-001 paused us 20.0 % of"},
@@ -204,7 +220,8 @@ static const struct row rows[] = {
 			"swp51", "5", "0", "1")) ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_OK,
 		"7 frames dropped in 100 s, most at leaf1:swp51 p3: 5 (over its limit, and no "
-		"incident is about it) | 'drops'=7;;0;0;"},
+		"incident is about it: analyzers.lossless_loss found no fault in its windows) | "
+		"'drops'=7;;0;0;"},
 	{"some, as an incident says", "drops",
 		COUNTERS(QUEUE("swp1", "2", "0", "1")) ", " WATCH(
 			INCIDENT("lossless_loss", "critical")),

@@ -49,6 +49,7 @@ static const struct row {
 	struct status_quality quality;
 	struct agent_state agent;
 	bool elsewhere, alarm, nothing;
+	const char *down_why;
 	int64_t seconds; /* of data; 0: as long as it takes */
 	enum golden_state want;
 	const char *says;
@@ -81,9 +82,10 @@ static const struct row {
 		.says = "1 incident is open, $90/h: n1 pauses", .usd_per_hour = 90},
 	{"a device is down", .quality = {.down = 1}, .want = GOLDEN_WARNING,
 		.says = "1 device or capture down; no incident is open", .usd_per_hour = NAN},
-	{"down, beside an information", {DRIFT}, .quality = {.down = 2}, .want = GOLDEN_WARNING,
-		.says = "2 devices or captures down, and no incident is about it; 1 incident is "
-			"open, for information: a setting changed",
+	{"down, beside an information", {DRIFT}, .quality = {.down = 2}, .down_why = "no incident",
+		.want = GOLDEN_WARNING,
+		.says = "2 devices or captures down, and no incident; 1 incident is open, for "
+			"information: a setting changed",
 		.usd_per_hour = NAN},
 	{"down, beside a warning", {LATE}, .quality = {.down = 1}, .want = GOLDEN_WARNING,
 		.says = "1 incident is open: Kmin too high", .usd_per_hour = NAN},
@@ -133,6 +135,7 @@ static void judge(const struct row *row, const struct open_incident *incidents)
 		.window_ns = 20 * NS_PER_S,
 		.alarms = &one_alarm,
 		.n_alarms = row->alarm,
+		.down_why = row->down_why,
 		.judged_elsewhere = row->elsewhere,
 		.nothing_to_judge = row->nothing};
 	verdict_of(&in, a, &verdict);
