@@ -628,6 +628,7 @@ struct rollup_walk {
 	bool short_before;
 	const struct rollup_bucket *standing; /* of the last series that stood still */
 	const uint64_t *standing_places;
+	bool standing_short;
 };
 
 /* One more series with the buckets of another: only its value is written. */
@@ -647,6 +648,7 @@ static void rollup_put_next(struct rollup_pen *pen, struct rollup_walk *walk,
 
 	if (series->stands && walk->standing == v) {
 		rollup_put_standing(pen, walk, series->value, ret_places);
+		walk->short_before = walk->standing_short;
 	} else {
 		if (pen->rates)
 			rollup_round(v, series->n);
@@ -661,6 +663,7 @@ static void rollup_put_next(struct rollup_pen *pen, struct rollup_walk *walk,
 	if (series->stands) {
 		walk->standing = v;
 		walk->standing_places = ret_places;
+		walk->standing_short = walk->short_before;
 	}
 	walk->before = v;
 	walk->n_before = series->n;
