@@ -426,7 +426,8 @@ int db_vacuum(const char *path, struct err *e)
 		r = schema_check(db, path, &version, e);
 	}
 	if (r == 0) {
-		rc = sqlite_exec(db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+		rc = sqlite_exec(db,
+			"PRAGMA auto_vacuum=INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
 		if (rc != SQLITE_OK)
 			r = sqlite_fail(e, db, rc, "vacuum", path);
 	}

@@ -74,7 +74,8 @@ static int wal_grew(void *arg, sqlite3 *db, const char *name, int pages)
 }
 
 static const char pragmas[] =
-	"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+	"PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA "
+	"synchronous=NORMAL; "
 	"PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=0; "
 	"PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
 

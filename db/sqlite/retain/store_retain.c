@@ -150,16 +150,52 @@ static const char *const quota_oldest[RETAIN_GROUPS] = {
 		"UNION ALL SELECT min(t_ns) FROM fabric_history WHERE t_ns>=?1)",
 };
 
-static int quota_used_bytes(struct store_writer *writer, uint64_t *ret)
+enum { FILE_PAGES, FILE_FREE, FILE_PAGE_SIZE, FILE_SHRINKS, FILE_FACTS };
+
+static int quota_file(struct store_writer *writer, uint64_t ret[FILE_FACTS])
 {
-	static const char *const pragmas[] = {
-		"PRAGMA page_count", "PRAGMA freelist_count", "PRAGMA page_size"};
-	sqlite3_int64 v[3] = {0};
+	static const char *const pragmas[FILE_FACTS] = {"PRAGMA page_count",
+		"PRAGMA freelist_count", "PRAGMA page_size", "PRAGMA auto_vacuum"};
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; rc == SQLITE_OK && i < 3; i++)
-		v[i] = sqlite_int(writer->db, pragmas[i], 0, &rc);
-	*ret = (uint64_t)(v[0] - v[1]) * (uint64_t)v[2];
+	for (size_t i = 0; rc == SQLITE_OK && i < FILE_FACTS; i++)
+		ret[i] = (uint64_t)sqlite_int(writer->db, pragmas[i], 0, &rc);
+	return rc;
+}
+
+static int quota_used_bytes(struct store_writer *writer, uint64_t *ret)
+{
+	uint64_t file[FILE_FACTS] = {0};
+	const int rc = quota_file(writer, file);
+
+	*ret = (file[FILE_PAGES] - file[FILE_FREE]) * file[FILE_PAGE_SIZE];
+	return rc;
+}
+
+#define SHRINK_PAGES 256 /* of one transaction */
+
+/* Free pages at the end of a file that is more than a tenth above the quota are given back, some at
+ * a time; *ret_more: there are others. Not those of a file from before it could: it fills them. */
+static int quota_shrink(struct store_writer *writer, bool *ret_more)
+{
+	uint64_t file[FILE_FACTS] = {0}, n = SHRINK_PAGES;
+	int rc = quota_file(writer, file);
+
+	*ret_more = false;
+	if (rc != SQLITE_OK || writer->o.quota_bytes == 0 || file[FILE_SHRINKS] == 0)
+		return rc;
+	const uint64_t most = writer->o.quota_bytes / 10 * 11 / file[FILE_PAGE_SIZE];
+	if (file[FILE_PAGES] <= most || file[FILE_FREE] == 0)
+		return SQLITE_OK;
+	if (file[FILE_PAGES] - most < n)
+		n = file[FILE_PAGES] - most;
+	rc = writer_begin(writer);
+	if (rc == SQLITE_OK)
+		rc = sqlite_execf(
+			writer->db, "PRAGMA incremental_vacuum(%llu)", (unsigned long long)n);
+	if (rc == SQLITE_OK)
+		rc = writer_commit(writer);
+	*ret_more = rc == SQLITE_OK && file[FILE_FREE] > n && file[FILE_PAGES] > most + n;
 	return rc;
 }
 
@@ -692,9 +728,14 @@ int writer_retain(struct store_writer *writer, int64_t now_ns, bool *ret_more)
 {
 	struct retain *retain = &writer->retain;
 	bool more = false;
-	int rc = retain_pins_load(writer); /* without them it would delete what must stay */
 
 	*ret_more = false;
+	if (retain->shrinking && !retain->running) {
+		const int shrunk = quota_shrink(writer, &more);
+		retain->shrinking = *ret_more = more;
+		return shrunk;
+	}
+	int rc = retain_pins_load(writer); /* without them it would delete what must stay */
 	if (rc == SQLITE_OK && !retain->running)
 		rc = retain_begin(writer, now_ns);
 	if (rc != SQLITE_OK)
@@ -714,5 +755,7 @@ int writer_retain(struct store_writer *writer, int64_t now_ns, bool *ret_more)
 	*ret_more = more;
 	if (!more && !retain->stuck)
 		rc = writer_over_quota(writer, ret_more); /* the next tenth at once */
+	if (rc == SQLITE_OK && !more && !*ret_more)
+		retain->shrinking = *ret_more = writer->o.quota_bytes > 0;
 	return rc;
 }

@@ -98,6 +98,7 @@ struct retain_place {
 
 struct retain {
 	bool running; /* a pass is under way */
+	bool shrinking; /* pages are being given back */
 	unsigned step;
 	int64_t from_ns; /* the step goes on from here */
 	int64_t cutoff_ns[RETAIN_SPANS]; /* what is older goes; INT64_MIN: nothing */
