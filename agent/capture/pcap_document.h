@@ -7,13 +7,32 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "agent/capture/pcap_other.h"
 #include "agent/capture/pcap_rhythm.h"
 #include "agent/capture/pcap_select.h"
 #include "collectors/packet/capture/capture_analysis.h"
 #include "collectors/packet/capture/pcap_file.h"
 #include "collectors/packet/sflow/sflow_summary.h"
+#include "collectors/packet/frame/roce_parse.h"
+
+/* What a capture holds beside RoCE: ethertypes, IP protocols and ports, so that a capture without
+ * RoCE says what it shows instead. Bounded: one counter per number on the wire. */
+enum { OTHER_NUMBERS = 65536 };
+struct pcap_other { /* zeroed to start */
+	/* owned; by number; NULL until the first frame. Frames with IP count in .protocols and,
+	 * UDP and TCP, in their destination port; others in .ethertypes */
+	uint64_t *ethertypes, *udp_ports, *tcp_ports;
+	uint64_t protocols[256];
+	uint64_t frames;
+};
+
+void pcap_other_add(struct pcap_other *other, const struct roce_packet *packet);
+void pcap_other_end(struct pcap_other *other);
+
+/* pcap_other_json - the most frequent ones by name or number. The caller owns it; NULL when there
+ * was no such frame. */
+json_t *pcap_other_json(const struct pcap_other *other);
 
 /* What a person says about a capture. Zeroed: nothing. */
 struct pcap_options {

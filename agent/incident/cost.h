@@ -7,7 +7,7 @@
  *               (analyzers/measure/rhythm.h says why that is wall time)
  *      onset    the first raised window, or the change point of throughput next to it
  *      base     measured anew while half of the known past still lies before the onset, then kept
- *      drift    what is left when the fall right at the onset (analyzers/measure/onset_levels.h) is
+ *      drift    what is left when the fall right at the onset (agent/incident/cost.c) is
  *               taken away, where that is little: compute of the job itself, which base follows
  *      lasted   all windows up to the newest raised one; later windows count only when another
  *               one is raised

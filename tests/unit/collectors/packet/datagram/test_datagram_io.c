@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/loop.h"
-#include "collectors/packet/datagram/datagram_io.h"
+#include "collectors/packet/datagram/datagram_door.h"
 
 enum { FLOOD = 20000, BYTES = 1200 };
 
