@@ -34,17 +34,6 @@ static bool takes(const struct check *check, const char *option)
 	return false;
 }
 
-static void print_nagios(const struct check *check, const char *program)
-{
-	printf("# %s\ndefine command {\n\tcommand_name\tcheck_rocewatch_%s\n\tcommand_line\t%s "
-	       "check %s $ARG1$\n}\n"
-	       "define service {\n\tname\t\trocewatch-%s\n\tregister\t0\n"
-	       "\tservice_description\trocewatch %s\n"
-	       "\tcheck_command\tcheck_rocewatch_%s\n}\n\n",
-		check->summary, check->name, program, check->name, check->name, check->name,
-		check->name);
-}
-
 static void nagios(const char *program)
 {
 	printf("# Nagios: a command and a service template for each check of rocewatch. Options "
@@ -55,7 +44,14 @@ static void nagios(const char *program)
 	       "# }\n#\n%s",
 		both);
 	for (size_t i = 0; checks[i]; i++)
-		print_nagios(checks[i], program);
+		printf("# %s\ndefine command "
+		       "{\n\tcommand_name\tcheck_rocewatch_%s\n\tcommand_line\t%s "
+		       "check %s $ARG1$\n}\n"
+		       "define service {\n\tname\t\trocewatch-%s\n\tregister\t0\n"
+		       "\tservice_description\trocewatch %s\n"
+		       "\tcheck_command\tcheck_rocewatch_%s\n}\n\n",
+			checks[i]->summary, checks[i]->name, program, checks[i]->name,
+			checks[i]->name, checks[i]->name, checks[i]->name);
 }
 
 static void print_icinga(const struct check *check, const char *program)

@@ -93,18 +93,6 @@ static void curl_set_tls(CURL *easy, const struct curl_tls *tls)
 	}
 }
 
-static void curl_set_login(CURL *easy, const struct curl_ask *ask)
-{
-	if (ask->token) {
-		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-		curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, ask->token);
-	} else if (ask->username) {
-		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-		curl_easy_setopt(easy, CURLOPT_USERNAME, ask->username);
-		curl_easy_setopt(easy, CURLOPT_PASSWORD, str_or(ask->password, ""));
-	}
-}
-
 static int curl_run_begin(
 	struct curl_run *run, const struct curl_ask *ask, const char *protocols, struct err *e)
 {
@@ -131,7 +119,14 @@ static int curl_run_begin(
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, run);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "rocewatch/" RW_VERSION);
 	curl_set_tls(easy, &ask->tls);
-	curl_set_login(easy, ask);
+	if (ask->token) {
+		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+		curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, ask->token);
+	} else if (ask->username) {
+		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		curl_easy_setopt(easy, CURLOPT_USERNAME, ask->username);
+		curl_easy_setopt(easy, CURLOPT_PASSWORD, str_or(ask->password, ""));
+	}
 	return 0;
 }
 

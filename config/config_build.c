@@ -315,17 +315,6 @@ void build_agents(struct build *build)
 
 enum { RECEIVERS_MAX = 32 }; /* each has a thread */
 
-/* The file as printed shows the values in force. */
-static void alerts_inherit(const struct config_alerts *alerts, struct config_receiver *receiver)
-{
-	if (receiver->min_severity < 0)
-		receiver->min_severity = alerts->min_severity;
-	if (!receiver->resend_ns)
-		receiver->resend_ns = alerts->resend_ns;
-	if (!receiver->name)
-		receiver->name = receiver->kind->name;
-}
-
 static void alerts_check_login(struct build *build, const struct config_receiver *receiver)
 {
 	const bool password = receiver->password.from != SECRET_NONE;
@@ -362,7 +351,13 @@ static void alerts_receiver(struct build *build, struct config_receiver *receive
 	alerts_check_login(build, receiver);
 	if (receiver->kind->complete)
 		receiver->kind->complete(build, receiver);
-	alerts_inherit(build->c->tree->alerts, receiver);
+	/* The file as printed shows the values in force. */
+	if (receiver->min_severity < 0)
+		receiver->min_severity = build->c->tree->alerts->min_severity;
+	if (!receiver->resend_ns)
+		receiver->resend_ns = build->c->tree->alerts->resend_ns;
+	if (!receiver->name)
+		receiver->name = receiver->kind->name;
 }
 
 void build_alerts(struct build *build)

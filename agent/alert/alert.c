@@ -262,16 +262,6 @@ static char *alert_copy(const char *text)
 	return rw_strdup(text);
 }
 
-static void alert_set_texts(struct alert *alert, const struct config *config)
-{
-	free(alert->fabric);
-	free(alert->web_url);
-	free(alert->runbook_url);
-	alert->fabric = alert_copy(config->fabric->name);
-	alert->web_url = alert_copy(config->alerts.web_url);
-	alert->runbook_url = alert_copy(config->alerts.runbook_url);
-}
-
 /* ---- facts --------------------------------------------------------------- */
 
 static bool texts_match(const struct config_texts *globs, const char *text)
@@ -301,17 +291,6 @@ static bool receiver_wants(const struct config_receiver *config, const struct in
 		!texts_match(&config->devices, incident->host))
 		return false;
 	return config->jobs.n == 0 || jobs_match(&config->jobs, incident);
-}
-
-static void subject_take(struct alert_subject *subject, const struct incident *incident)
-{
-	subject->known = true;
-	subject->closed = incident->state == INCIDENT_CLOSED;
-	subject->severity = incident->severity;
-	subject->cause = incident->cause;
-	subject->acked = incident->acked_by != NULL;
-	subject->closed_ns = incident->closed_ns;
-	snprintf(subject->parent, sizeof(subject->parent), "%.8s", str_or(incident->parent, ""));
 }
 
 static bool delivery_settled(const struct alert_delivery *d)
@@ -352,7 +331,13 @@ void alert_take(void *arg, const struct incident *incident, enum incident_state 
 		return; /* no receiver got it, and none needs it */
 	if (!subject)
 		subject = alert_subject_get(alert, incident->id);
-	subject_take(subject, incident);
+	subject->known = true;
+	subject->closed = incident->state == INCIDENT_CLOSED;
+	subject->severity = incident->severity;
+	subject->cause = incident->cause;
+	subject->acked = incident->acked_by != NULL;
+	subject->closed_ns = incident->closed_ns;
+	snprintf(subject->parent, sizeof(subject->parent), "%.8s", str_or(incident->parent, ""));
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		struct alert_receiver *r = &alert->receivers[i];
 		struct alert_delivery *d = alert_delivery_get(r, subject);
@@ -901,7 +886,12 @@ void alert_reload(
 	struct alert_receiver *old = alert->receivers;
 	const size_t n_old = alert->n_receivers, n = config->alerts.n_receivers;
 	struct alert_receiver *v = rw_calloc(n + 1, sizeof(*v));
-	alert_set_texts(alert, config);
+	free(alert->fabric);
+	free(alert->web_url);
+	free(alert->runbook_url);
+	alert->fabric = alert_copy(config->fabric->name);
+	alert->web_url = alert_copy(config->alerts.web_url);
+	alert->runbook_url = alert_copy(config->alerts.runbook_url);
 	for (size_t i = 0; i < n; i++) {
 		const struct config_receiver *c = &config->alerts.receivers[i];
 		struct alert_receiver *before = alert_receiver_find(alert, c->name);

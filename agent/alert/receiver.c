@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"

@@ -34,16 +34,6 @@ static char *webhook_body(const struct alert_message *message)
 	return text;
 }
 
-static void webhook_sign(struct str *out, const char *secret, const char *body)
-{
-	rw_cleanup(str_done) struct str signed_text = {0};
-	char digest[HMAC_HEX_MAX];
-	const long long t = wall_now().ns / NS_PER_S;
-	str_addf(&signed_text, "%lld.%s", t, body);
-	hmac_sha256(secret, strlen(secret), signed_text.s, signed_text.n, digest);
-	str_addf(out, "X-Rocewatch-Signature: t=%lld,v1=%s", t, digest);
-}
-
 static int webhook_send(const struct sender_ask *ask, struct err *e)
 {
 	const struct alert_message *message = ask->messages[0];
@@ -60,7 +50,13 @@ static int webhook_send(const struct sender_ask *ask, struct err *e)
 	const char *headers[4] = {"Content-Type: application/json", event.s, delivery.s};
 	size_t n = 3;
 	if (login.secret) {
-		webhook_sign(&signature, login.secret, body);
+		rw_cleanup(str_done) struct str signed_text = {0};
+		char digest[HMAC_HEX_MAX];
+		const long long t = wall_now().ns / NS_PER_S;
+		str_addf(&signed_text, "%lld.%s", t, body);
+		hmac_sha256(
+			login.secret, strlen(login.secret), signed_text.s, signed_text.n, digest);
+		str_addf(&signature, "X-Rocewatch-Signature: t=%lld,v1=%s", t, digest);
 		headers[n++] = signature.s;
 	}
 	return sender_post(ask, &login, str_or(login.url, ask->to->url), body, headers, n, e);

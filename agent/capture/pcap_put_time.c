@@ -194,18 +194,13 @@ static void time_put_stalled(
 	json_object_set_new(row, "cause", json_string(stall_cause_name(stall->cause)));
 }
 
-static void time_put_stalls(json_t *document, struct pcap_reading *reading)
+void pcap_put_time(json_t *document, struct pcap_reading *reading)
 {
+	time_put_rates(document, reading);
 	struct time_stalled longest[PCAP_VERDICTS_PER_KIND];
 	if (!pcap_psn_known(reading))
 		return;
 	const size_t n = time_longest(reading, longest);
 	for (size_t i = 0; i < n; i++)
 		time_put_stalled(document, reading, &longest[i]);
-}
-
-void pcap_put_time(json_t *document, struct pcap_reading *reading)
-{
-	time_put_rates(document, reading);
-	time_put_stalls(document, reading);
 }

@@ -159,8 +159,12 @@ static void help_examples(FILE *out, const struct example *examples)
 	}
 }
 
-static void help_options(FILE *out, const struct command *command, const struct subcommand *sub)
+static void help_row(FILE *out, const struct command *command, const struct subcommand *sub)
 {
+	fprintf(out, "\nUsage: rocewatch %s%s%s%s%s [OPTIONS]\n", command->name,
+		str_if(sub->name, " "), str_or(sub->name, ""), str_if(sub->args, " "),
+		str_or(sub->args, ""));
+	help_paragraphs(out, sub->help);
 	bool begun = false;
 	for (const struct command_option *o = command->options; o && o->name; o++) {
 		if (!command_shows_option(command, sub, o))
@@ -170,15 +174,6 @@ static void help_options(FILE *out, const struct command *command, const struct 
 		begun = true;
 		print_option(out, o);
 	}
-}
-
-static void help_row(FILE *out, const struct command *command, const struct subcommand *sub)
-{
-	fprintf(out, "\nUsage: rocewatch %s%s%s%s%s [OPTIONS]\n", command->name,
-		str_if(sub->name, " "), str_or(sub->name, ""), str_if(sub->args, " "),
-		str_or(sub->args, ""));
-	help_paragraphs(out, sub->help);
-	help_options(out, command, sub);
 }
 
 /* ---- pages --------------------------------------------------------------- */

@@ -310,20 +310,15 @@ static const struct command_option options[] = {
 
 #define INIT_DEADLINE_NS (20 * NS_PER_S)
 
-/* What a person reads of it on stderr: who did not answer. */
-static void init_put_silent(const struct survey *survey)
-{
-	for (size_t i = 0; i < survey->n; i++)
-		if (!survey->v[i].answered)
-			fprintf(stderr, "rocewatch: %s\n", survey->v[i].reason);
-}
-
 static int init_ask(struct survey *survey, const struct survey_hosts *hosts, struct err *e)
 {
 	const int rc = survey_hosts(survey, hosts, INIT_DEADLINE_NS, e);
 	if (rc < 0)
 		return rc;
-	init_put_silent(survey);
+	/* What a person reads of it on stderr: who did not answer. */
+	for (size_t i = 0; i < survey->n; i++)
+		if (!survey->v[i].answered)
+			fprintf(stderr, "rocewatch: %s\n", survey->v[i].reason);
 	if (survey->n_answered == 0)
 		return err_set(
 			e, -EIO, "no switch answered (%zu asked): nothing to print", survey->n);

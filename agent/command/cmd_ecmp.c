@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "agent/answers/served/served_ecmp.h"
-#include "config/config.h"
 #include "agent/answers/pause/rows.h"
 #include "base/arena.h"
 #include "agent/answers/steps/steps_document.h"

@@ -14,7 +14,6 @@
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger.h"
-#include "agent/judge/pipeline.h"
 #include "agent/web/runbook.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

@@ -81,15 +81,6 @@ static int query_exit(int rc, bool sql)
 	return EXIT_FAILED;
 }
 
-/* Where the format has no place for words, they go to stderr. */
-static void cmd_query_note(const struct globals *globals, const struct query_out *out)
-{
-	const bool shown =
-		out->format == FORMAT_JSON || (out->format == FORMAT_TABLE && out->header);
-	if (*out->note && !shown && !globals->quiet)
-		fprintf(stderr, "%s\n", out->note);
-}
-
 static int cmd_query_answer(const struct command_args *args, const struct query_ask *ask, bool sql)
 {
 	struct query_out out = {
@@ -112,7 +103,10 @@ static int cmd_query_answer(const struct command_args *args, const struct query_
 	client_done(&client);
 	if (rc < 0)
 		err_print(stderr, &e);
-	cmd_query_note(args->g, &out);
+	/* Where the format has no place for words, they go to stderr. */
+	const bool shown = out.format == FORMAT_JSON || (out.format == FORMAT_TABLE && out.header);
+	if (*out.note && !shown && !args->g->quiet)
+		fprintf(stderr, "%s\n", out.note);
 	return query_exit(rc, sql);
 }
 

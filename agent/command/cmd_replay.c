@@ -245,19 +245,6 @@ static int parse_times(struct replay *replay, int64_t newest_ns, struct err *e)
 	return 0;
 }
 
-/* cmd_replay_cut - keeps the samples from --since to --until. */
-static void cmd_replay_cut(struct replay *replay)
-{
-	size_t n = 0;
-	for (size_t k = 0; k < replay->samples.n; k++) {
-		int64_t t = replay->samples.v[k].t_ns;
-		if ((!replay->from_ns || t >= replay->from_ns) &&
-			(!replay->to_ns || t <= replay->to_ns))
-			replay->samples.v[n++] = replay->samples.v[k];
-	}
-	replay->samples.n = n;
-}
-
 static bool anything_polled(const struct config *config)
 {
 	for (size_t k = 0; k < config->n_devices; k++) {
@@ -293,7 +280,15 @@ static int read_case(struct replay *replay, struct err *e)
 	rc = parse_times(replay, replay->samples.v[replay->samples.n - 1].t_ns, e);
 	if (rc != 0)
 		return rc;
-	cmd_replay_cut(replay);
+	/* Keeps the samples from --since to --until. */
+	size_t n = 0;
+	for (size_t k = 0; k < replay->samples.n; k++) {
+		int64_t t = replay->samples.v[k].t_ns;
+		if ((!replay->from_ns || t >= replay->from_ns) &&
+			(!replay->to_ns || t <= replay->to_ns))
+			replay->samples.v[n++] = replay->samples.v[k];
+	}
+	replay->samples.n = n;
 	/* The sampling interval of a case is that of its samples; a database has it in its
 	 * configuration. */
 	int64_t interval_ns = replay_interval(replay->samples.v, replay->samples.n);

@@ -82,18 +82,6 @@ static int report_fail(const struct report_call *call, int r, const struct err *
 
 /* ---- check --------------------------------------------------------------- */
 
-/* The verdict of the check in the document: for whoever reads the json instead of the line. */
-static void report_put_check(
-	json_t *doc, const struct check *check, enum check_state state, const char *text)
-{
-	json_t *verdict = json_object();
-	json_object_set_new(verdict, "name", json_string(check->name));
-	json_object_set_new(verdict, "state", json_string(check_state_name(state)));
-	json_object_set_new(verdict, "exit_code", json_integer((int)state));
-	json_object_set_new(verdict, "text", json_string_or_null(text));
-	json_object_set_new(doc, "check", verdict);
-}
-
 /* A report without a row in agent/check is judged by its own verdict. */
 static enum check_state report_check_state(const json_t *doc)
 {
@@ -162,7 +150,14 @@ static int report_check(const struct report_call *call, const struct client *cli
 		check_print_unknown(stdout, call->check, why);
 	else if (print)
 		check_print(stdout, call->check, &line);
-	report_put_check(result->doc, call->check, state, text);
+	/* The verdict of the check in the document: for whoever reads the json instead of
+	 * the line. */
+	json_t *verdict = json_object();
+	json_object_set_new(verdict, "name", json_string(call->check->name));
+	json_object_set_new(verdict, "state", json_string(check_state_name(state)));
+	json_object_set_new(verdict, "exit_code", json_integer((int)state));
+	json_object_set_new(verdict, "text", json_string_or_null(text));
+	json_object_set_new(result->doc, "check", verdict);
 	check_line_done(&line);
 	return (int)state;
 }

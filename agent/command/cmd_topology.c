@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/answers/topology/topology_document.h"
 #include "agent/jobs/slurm.h"

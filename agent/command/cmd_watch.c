@@ -235,15 +235,6 @@ static void status_put_store_facts(FILE *out, const struct status_answer *status
 	}
 }
 
-/* The state and the sentence of every face. */
-static void status_put_verdict(FILE *out, const struct status_answer *status)
-{
-	rw_cleanup(str_done) struct str line = {0};
-	verdict_line(&line, status->state, status->state_why);
-	text_put(out, line.s);
-	fputc('\n', out);
-}
-
 static void status_put_head(FILE *out, const struct status_answer *status)
 {
 	const struct status_quality *quality = &status->data_quality;
@@ -254,7 +245,11 @@ static void status_put_head(FILE *out, const struct status_answer *status)
 		quality->captures_up + quality->captures_down + quality->captures_unknown;
 	fprintf(out, "%s   %s   %s\n", text_or_dash(status->fabric),
 		wall_text(when, status->time, 0), agent.s);
-	status_put_verdict(out, status);
+	/* The state and the sentence of every face. */
+	rw_cleanup(str_done) struct str line = {0};
+	verdict_line(&line, status->state, status->state_why);
+	text_put(out, line.s);
+	fputc('\n', out);
 	fprintf(out, "up %" PRIu64 "   down %" PRIu64 "   unknown %" PRIu64 "   ", quality->up,
 		quality->down, quality->unknown);
 	if (captures > 0)

@@ -276,16 +276,6 @@ static void test_put_head(FILE *out, const struct profile_told *told)
 		str_if(*device->sysname, "  sysName "), device->sysname, device->descr);
 }
 
-/* The agent drops a poll that is late; the test has waited for it. */
-static void test_put_late(FILE *out, const struct profile_told *told)
-{
-	if (told->deadline_s > 0 && told->poll_s > told->deadline_s)
-		fprintf(out,
-			"a poll takes longer than its deadline of %.3g s, and the agent drops it: "
-			"raise snmp.deadline or interval, or poll less\n",
-			told->deadline_s);
-}
-
 static void test_snmp_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
@@ -306,7 +296,12 @@ static void test_snmp_text(
 		"\n%" PRIu64 " values per poll in %.3f s; %" PRIu64
 		" counters moved between the two readings\n",
 		told->values, isnan(told->poll_s) ? 0 : told->poll_s, told->moved);
-	test_put_late(out, told);
+	/* The agent drops a poll that is late; the test has waited for it. */
+	if (told->deadline_s > 0 && told->poll_s > told->deadline_s)
+		fprintf(out,
+			"a poll takes longer than its deadline of %.3g s, and the agent drops it: "
+			"raise snmp.deadline or interval, or poll less\n",
+			told->deadline_s);
 	test_put_foot(out, told);
 }
 

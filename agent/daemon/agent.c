@@ -421,15 +421,6 @@ static int agent_walls(const struct agent *agent)
 	return 1 + outside_stands();
 }
 
-/* Who this is, for readers of the database. */
-static void agent_share_health(struct agent *agent)
-{
-	if (agent->judge)
-		judge_health(agent->judge, agent->health);
-	else if (agent->config->self)
-		health_figure(agent->health, "self", agent->config->self, "agent", "", 1);
-}
-
 static void agent_record_health(struct agent *agent)
 {
 	health_begin(agent->health, mono_now());
@@ -452,7 +443,11 @@ static void agent_record_health(struct agent *agent)
 	}
 	alert_agent_health(agent, agent->health);
 	ship_agent_health(agent, agent->health);
-	agent_share_health(agent);
+	/* Who this is, for readers of the database. */
+	if (agent->judge)
+		judge_health(agent->judge, agent->health);
+	else if (agent->config->self)
+		health_figure(agent->health, "self", agent->config->self, "agent", "", 1);
 	health_commit(agent->health, agent->store, wall_now().ns);
 }
 

@@ -219,19 +219,6 @@ struct config *job_watch_into(struct agent *agent, struct config *config)
 	return config;
 }
 
-static void job_watch_say(struct agent *agent, const struct config *was, const struct config *is)
-{
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	rw_cleanup(str_done) struct str line = {0};
-	struct config_job *jobs;
-	const size_t before = config_scheduled(was, a, &jobs);
-	const size_t now = config_scheduled(is, a, &jobs);
-	str_addf(&line, "the scheduler says that %zu job%s run%s now, %zu before", now, plural(now),
-		str_if(now == 1, "s"), before);
-	log_info("jobs", "%s", line.s);
-	store_event(agent->store, wall_now().ns, "jobs", NULL, "", line.s);
-}
-
 static bool job_watch_reads(const struct job_watch *watch)
 {
 	for (size_t i = 0; i < watch->n; i++) {
@@ -262,7 +249,15 @@ struct config *job_watch_changed(struct agent *agent)
 		return NULL;
 	}
 	watch->apply_next.ns = mono_now().ns + JOB_APPLY_NS;
-	job_watch_say(agent, agent->config, fresh);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	rw_cleanup(str_done) struct str line = {0};
+	struct config_job *jobs;
+	const size_t before = config_scheduled(agent->config, a, &jobs);
+	const size_t now = config_scheduled(fresh, a, &jobs);
+	str_addf(&line, "the scheduler says that %zu job%s run%s now, %zu before", now, plural(now),
+		str_if(now == 1, "s"), before);
+	log_info("jobs", "%s", line.s);
+	store_event(agent->store, wall_now().ns, "jobs", NULL, "", line.s);
 	return fresh;
 }
 

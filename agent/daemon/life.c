@@ -116,21 +116,6 @@ static int take_sign(void *arg, int n, char *const *values, char *const *names)
 	return 0;
 }
 
-/* The newest event of an agent's life, and the last time it reported about itself. */
-static int life_read_signs(
-	struct history *history, int64_t now_ns, struct life_past *ret, struct err *e)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	str_addf(&sql,
-		"SELECT t_ns, kind, text FROM ("
-		"SELECT max(t_ns) AS t_ns, '' AS kind, '' AS text FROM health WHERE t_ns<=%lld "
-		"UNION ALL SELECT * FROM (SELECT t_ns, kind, text FROM events "
-		"WHERE kind IN ('agent_start','agent_stop') AND t_ns<=%lld "
-		"ORDER BY t_ns DESC LIMIT 1)) WHERE t_ns IS NOT NULL ORDER BY kind",
-		(long long)now_ns, (long long)now_ns);
-	return history_sql(history, sql.s, take_sign, ret, e);
-}
-
 /* ---- was the clock set meanwhile? ---------------------------------------- */
 
 /* random(4): a text that is the same as long as the machine runs. */
@@ -212,7 +197,16 @@ int life_read(const char *path, int64_t now_ns, const struct life_boot *boot, st
 	int rc = db_history_open(path, &history, e);
 	if (rc != 0)
 		return rc;
-	rc = life_read_signs(history, now_ns, &past, e);
+	/* The newest event of an agent's life, and the last time it reported about itself. */
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT t_ns, kind, text FROM ("
+		"SELECT max(t_ns) AS t_ns, '' AS kind, '' AS text FROM health WHERE t_ns<=%lld "
+		"UNION ALL SELECT * FROM (SELECT t_ns, kind, text FROM events "
+		"WHERE kind IN ('agent_start','agent_stop') AND t_ns<=%lld "
+		"ORDER BY t_ns DESC LIMIT 1)) WHERE t_ns IS NOT NULL ORDER BY kind",
+		(long long)now_ns, (long long)now_ns);
+	rc = history_sql(history, sql.s, take_sign, &past, e);
 	if (rc != 0)
 		return rc;
 	rc = history_range(history, NULL, &last_ns, e);

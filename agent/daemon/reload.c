@@ -28,16 +28,6 @@
 #include "config/config.h"
 #include "config/profile/config_profiles.h"
 
-/* Mistakes that do not stop the agent: a missing secret or profile stops one target only. */
-static void reload_warn(const struct config *config)
-{
-	rw_cleanup(err_list_done) struct err_list found = {0};
-	config_check_profiles(config, &found);
-	config_check_files(config, &found, &found);
-	config_mistakes_sort(&found);
-	log_errors(LOG_WARN_, "config", &found);
-}
-
 /* Who of those that share the fabric is this one? */
 static int agent_config_role(
 	const struct agent_options *options, struct config *config, struct err_list *errors)
@@ -79,7 +69,13 @@ int agent_config(const struct agent_options *options, struct config **ret, struc
 			c->socket_path = arena_printf(c->arena, "%s.sock", options->db);
 		c->store.path = arena_strdup(c->arena, options->db);
 	}
-	reload_warn(c);
+	/* Mistakes that do not stop the agent: a missing secret or profile stops one
+	 * target only. */
+	rw_cleanup(err_list_done) struct err_list found = {0};
+	config_check_profiles(c, &found);
+	config_check_files(c, &found, &found);
+	config_mistakes_sort(&found);
+	log_errors(LOG_WARN_, "config", &found);
 	*ret = c;
 	return 0;
 }

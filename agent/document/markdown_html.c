@@ -152,15 +152,6 @@ static void markdown_begin(struct markdown *m, enum block block, const char *tag
 	m->rows = 0;
 }
 
-static void markdown_heading(struct markdown *m, const char *line, size_t n)
-{
-	const size_t level = strspn(line, "#");
-	markdown_end(m);
-	str_addf(m->out, "<h%zu>", level);
-	add_inline(m->out, line + level + 1, n - level - 1);
-	str_addf(m->out, "</h%zu>\n", level);
-}
-
 static bool is_heading(const char *line, size_t n)
 {
 	const size_t level = strspn(line, "#");
@@ -246,7 +237,11 @@ static void markdown_line(struct markdown *m, const char *line, size_t n)
 	} else if (indent == n || is_prefix(line, n, "<!--")) {
 		markdown_end(m);
 	} else if (is_heading(line, n)) {
-		markdown_heading(m, line, n);
+		const size_t level = strspn(line, "#");
+		markdown_end(m);
+		str_addf(m->out, "<h%zu>", level);
+		add_inline(m->out, line + level + 1, n - level - 1);
+		str_addf(m->out, "</h%zu>\n", level);
 	} else if (is_prefix(line, n, "- ")) {
 		markdown_item(m, BLOCK_LIST, line + 2, n - 2);
 	} else if (step) {

@@ -1,7 +1,6 @@
 /* metrics_agent - families about the agent itself, its data, its targets and its queues, the
  * receivers of its alerts, and where the store's content goes as well. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"

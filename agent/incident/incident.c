@@ -444,20 +444,15 @@ char *incident_headline(const struct incident *incident)
 
 #define CAUSE_MARK "{cause}"
 
-static void runbook_link_fill(struct str *out, const char *pattern, const char *cause)
-{
-	const char *mark;
-	while ((mark = strstr(pattern, CAUSE_MARK))) {
-		str_addf(out, "%.*s%s", (int)(mark - pattern), pattern, cause);
-		pattern = mark + strlen(CAUSE_MARK);
-	}
-	str_add(out, pattern);
-}
-
 void runbook_link_add(struct str *out, const char *pattern, const char *web_url, const char *cause)
 {
 	if (pattern) {
-		runbook_link_fill(out, pattern, cause);
+		const char *mark;
+		while ((mark = strstr(pattern, CAUSE_MARK))) {
+			str_addf(out, "%.*s%s", (int)(mark - pattern), pattern, cause);
+			pattern = mark + strlen(CAUSE_MARK);
+		}
+		str_add(out, pattern);
 		return;
 	}
 	if (!web_url) {

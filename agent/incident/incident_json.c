@@ -85,14 +85,6 @@ static void put_integer(json_t *object, const char *key, int64_t value)
 	json_object_set_new(object, key, json_integer(value));
 }
 
-static void put_priority(json_t *object, int priority)
-{
-	if (priority == PRIO_NONE)
-		json_object_set_new(object, "priority", json_null());
-	else
-		put_integer(object, "priority", priority);
-}
-
 static void incident_json_put_time(json_t *object, const char *key, int64_t t_ns, bool known)
 {
 	if (known)
@@ -144,7 +136,10 @@ static json_t *subject_json(const struct incident *incident)
 		json_array_append_new(flows, flow_json(&incident->flows[k]));
 	incident_json_put_text(o, "device", incident->device);
 	incident_json_put_text(o, "port", incident->port);
-	put_priority(o, incident->priority);
+	if (incident->priority == PRIO_NONE)
+		json_object_set_new(o, "priority", json_null());
+	else
+		put_integer(o, "priority", incident->priority);
 	incident_json_put_text(o, "host", incident->host);
 	json_object_set_new(o, "hosts", hosts);
 	incident_json_put_text(o, "group", incident->group);

@@ -323,21 +323,6 @@ static void ledger_take_clear(
 	ledger_weigh_anew(ledger, record);
 }
 
-/* The analyzer spoke of the device, and of the slot's subject (NULL: none). */
-static void ledger_heard(struct ledger *ledger, const struct finding *finding,
-	const struct str *key, struct ledger_slot *slot)
-{
-	const size_t n = ledger_subject_followed(key->s);
-	const bool judged = finding->verdict == FINDING_OVER || finding->verdict == FINDING_UNDER;
-	if (judged && smap_get(ledger->followed, key->s, n, NULL))
-		smap_put(ledger->followed, key->s, n, (uint64_t)finding->to_ns);
-	if (slot && slot->record) {
-		slot->record->spoken_ns = finding->to_ns;
-		slot->record->unheard = 0;
-		slot->record->alone_ns = 0;
-	}
-}
-
 void ledger_take(struct ledger *ledger, const struct finding *finding)
 {
 	const bool raised = finding->verdict == FINDING_OVER;
@@ -352,7 +337,16 @@ void ledger_take(struct ledger *ledger, const struct finding *finding)
 	ledger_subject(&key, finding->analyzer, finding->device, finding->port, finding->priority,
 		finding->host, finding->group);
 	struct ledger_slot *slot = ledger_slot_of(ledger, &key, raised);
-	ledger_heard(ledger, finding, &key, slot);
+	/* The analyzer spoke of the device, and of the slot's subject (NULL: none). */
+	const size_t n = ledger_subject_followed(key.s);
+	const bool judged = finding->verdict == FINDING_OVER || finding->verdict == FINDING_UNDER;
+	if (judged && smap_get(ledger->followed, key.s, n, NULL))
+		smap_put(ledger->followed, key.s, n, (uint64_t)finding->to_ns);
+	if (slot && slot->record) {
+		slot->record->spoken_ns = finding->to_ns;
+		slot->record->unheard = 0;
+		slot->record->alone_ns = 0;
+	}
 	if (!raised && finding->verdict != FINDING_UNDER)
 		return;
 	if (!slot || finding->to_ns <= slot->seen_ns)

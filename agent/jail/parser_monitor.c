@@ -94,11 +94,6 @@ static void parser_process_kill(struct parser_process *process)
 		kill(process->pid, SIGKILL);
 }
 
-static pid_t parser_process_pid(const struct parser_process *process)
-{
-	return process->pid;
-}
-
 /* A child has the score of its parent at its birth. proc(5): who raised it may go back to what it
  * was. */
 static int oom_score = -1; /* /proc/self/oom_score_adj of the agent */
@@ -258,7 +253,7 @@ int parser_monitor_pid(const void *instance)
 	const struct parser_monitor *m = instance;
 	if (!m->process)
 		return 0;
-	return (int)parser_process_pid(m->process);
+	return (int)m->process->pid;
 }
 
 /* ---- figures ----------------------------------------------------------------- */

@@ -129,16 +129,6 @@ static int hostlist_wrong(const struct hostlist_names *names, const char *at, co
 		names->text, (size_t)(at - names->text) + 1, expected);
 }
 
-static int hostlist_add(struct hostlist_names *names, const char *name)
-{
-	if (names->n == HOSTLIST_MAX)
-		return err_set(names->e, -EINVAL, "'%.64s...' stands for more than %d hosts",
-			names->text, HOSTLIST_MAX);
-	arena_grow(names->a, names->v, names->n, names->cap);
-	names->v[names->n++] = name;
-	return 0;
-}
-
 struct hostlist_range {
 	uint64_t from, to;
 	int width;
@@ -212,7 +202,12 @@ static int hostlist_word(struct hostlist_names *names, const char *prefix, const
 		return hostlist_bracket(names, name, rest + plain);
 	if (!*name)
 		return hostlist_wrong(names, rest, "a name");
-	return hostlist_add(names, name);
+	if (names->n == HOSTLIST_MAX)
+		return err_set(names->e, -EINVAL, "'%.64s...' stands for more than %d hosts",
+			names->text, HOSTLIST_MAX);
+	arena_grow(names->a, names->v, names->n, names->cap);
+	names->v[names->n++] = name;
+	return 0;
 }
 
 /* Behind the name that begins at @at: commas in brackets separate numbers. */

@@ -781,11 +781,6 @@ void windows_open(struct pipeline *pipeline)
 #define WAITING_MOST 1000000
 #define WAITING_KEPT 4096 /* room for so many stays */
 
-static bool trim_is_due(const struct pipeline *pipeline)
-{
-	return pipeline->now_ns - pipeline->trimmed_ns >= pipeline->interval_ns;
-}
-
 /* Forgets what no window needs any more; not for every sample of a replay. */
 static void judging_trim(struct pipeline *pipeline)
 {
@@ -811,7 +806,7 @@ static bool judging_next(struct pipeline *pipeline)
 	if (j->until_ns != 0 && mono_now().ns > j->until_ns)
 		return false;
 	j->slot = windows_due(pipeline, j->limit_ns);
-	return j->slot || trim_is_due(pipeline);
+	return j->slot || (pipeline->now_ns - pipeline->trimmed_ns >= pipeline->interval_ns);
 }
 
 /* False when what was found is not handed on yet. */

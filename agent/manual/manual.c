@@ -33,11 +33,6 @@ static void each_row(struct str *out, row_fn *print)
 	}
 }
 
-static void row_label(struct str *out, const struct command *command, const struct subcommand *sub)
-{
-	str_addf(out, "\t%s%s%s) ", command->name, str_if(sub->name, "/"), str_or(sub->name, ""));
-}
-
 /* ---- names --------------------------------------------------------------- */
 
 static void complete_commands(struct str *out)
@@ -95,7 +90,7 @@ static void complete_descriptions(struct str *out)
 static void row_options(
 	struct str *out, const struct command *command, const struct subcommand *sub)
 {
-	row_label(out, command, sub);
+	str_addf(out, "\t%s%s%s) ", command->name, str_if(sub->name, "/"), str_or(sub->name, ""));
 	str_add(out, "printf '%s\\n'");
 	for (const struct command_option *o = command->options; o && o->name; o++)
 		if (command_shows_option(command, sub, o))

@@ -6,7 +6,6 @@
  */
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/command/cli_help.h"
@@ -245,18 +244,6 @@ void manual_metrics(struct str *out)
 
 /* manual_program - rocewatch(1), and what the agent's page has beside its options. */
 
-static void program_commands(struct str *out)
-{
-	roff_heading(out, "COMMANDS");
-	for (size_t i = 0; commands[i]; i++) {
-		rw_cleanup(str_done) struct str term = {0};
-		if (commands[i]->hidden)
-			continue;
-		str_addf(&term, "rocewatch-%s(%d)", commands[i]->name, manual_section(commands[i]));
-		roff_item(out, term.s, commands[i]->summary);
-	}
-}
-
 static void program_options(struct str *out)
 {
 	roff_heading(out, "GLOBAL OPTIONS");
@@ -288,7 +275,14 @@ void manual_program(struct str *out)
 		"host and flows it is, what it costs and what to do. It changes nothing on a "
 		"switch.\n\nThe agent collects and judges; every other command reads its database. "
 		"'rocewatch lab' simulates a fabric to try everything without switches.");
-	program_commands(out);
+	roff_heading(out, "COMMANDS");
+	for (size_t i = 0; commands[i]; i++) {
+		rw_cleanup(str_done) struct str term = {0};
+		if (commands[i]->hidden)
+			continue;
+		str_addf(&term, "rocewatch-%s(%d)", commands[i]->name, manual_section(commands[i]));
+		roff_item(out, term.s, commands[i]->summary);
+	}
 	program_options(out);
 	for (const struct help_topic *t = help_topics; t->name; t++) {
 		rw_cleanup(str_done) struct str title = {0};

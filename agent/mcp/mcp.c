@@ -140,14 +140,6 @@ static void tool_match(void *arg, const struct served_document *row)
 		search->found = row;
 }
 
-/* mcp_tools_find - the row of a tool, or NULL. */
-static const struct served_document *mcp_tools_find(const char *name)
-{
-	struct tool_search search = {.name = name};
-	served_each(tool_match, &search);
-	return search.found;
-}
-
 /* ---- a call -------------------------------------------------------------- */
 
 struct tool_arguments {
@@ -495,7 +487,10 @@ static json_t *mcp_call_tool(struct mcp *mcp, const struct mcp_request *request)
 	const char *name = json_string_value(json_object_get(request->params, "name"));
 	if (!name)
 		return mcp_error(request->id, MCP_PARAMS, "tools/call: params.name is missing");
-	const struct served_document *row = mcp_tools_find(name);
+	/* The row of a tool, or NULL. */
+	struct tool_search search = {.name = name};
+	served_each(tool_match, &search);
+	const struct served_document *row = search.found;
 	if (!row)
 		return mcp_error(request->id, MCP_PARAMS,
 			"unknown tool '%.128s'; tools/list names them", name);

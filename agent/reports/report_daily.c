@@ -23,7 +23,6 @@
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/answers/steps/steps_document.h"
-#include "config/config.h"
 
 /* daily_report_page - the page of `report daily`. */
 

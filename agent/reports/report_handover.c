@@ -20,8 +20,6 @@
 #include "agent/reports/report_shift.h"
 #include "agent/reports/report_tuning.h"
 #include "agent/answers/status/status.h"
-#include "config/config.h"
-#include "db/model/cause.h"
 
 /* handover_report_page - the page of `report handover`. */
 

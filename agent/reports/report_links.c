@@ -199,15 +199,6 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	return report_put_stale(client, doc, e);
 }
 
-/* The document takes its share of the trees. */
-static void links_put(json_t *doc, struct links_answer *answer)
-{
-	shape_put(doc, &links_answer_shape, answer);
-	json_decref(answer->incidents);
-	json_decref(answer->audit);
-	json_decref(answer->checked);
-}
-
 static int links_collect(struct client *client, const struct report_ask *ask,
 	struct report_result *ret, struct err *e)
 {
@@ -223,7 +214,11 @@ static int links_collect(struct client *client, const struct report_ask *ask,
 	struct links_answer *answer = arena_new_of(a, struct links_answer);
 	json_t *doc = report_frame("links", client);
 	rc = links_fill(client, ask, &read, answer, doc, e);
-	links_put(doc, answer);
+	/* The document takes its share of the trees. */
+	shape_put(doc, &links_answer_shape, answer);
+	json_decref(answer->incidents);
+	json_decref(answer->audit);
+	json_decref(answer->checked);
 	if (rc < 0) {
 		json_decref(doc);
 		return rc;

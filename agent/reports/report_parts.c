@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"

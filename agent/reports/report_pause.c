@@ -140,13 +140,6 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 	return report_put_stale(client, doc, e);
 }
 
-/* The document takes its share of the trees. */
-static void pause_put(json_t *doc, struct pause_answer *answer)
-{
-	shape_put(doc, &pause_answer_shape, answer);
-	json_decref(answer->incidents);
-}
-
 static int pause_collect(struct client *client, const struct report_ask *ask,
 	struct report_result *ret, struct err *e)
 {
@@ -162,7 +155,9 @@ static int pause_collect(struct client *client, const struct report_ask *ask,
 	struct pause_answer *answer = arena_new_of(a, struct pause_answer);
 	json_t *doc = report_frame("pause", client);
 	rc = pause_fill(client, ask, &range, answer, a, doc, e);
-	pause_put(doc, answer);
+	/* The document takes its share of the trees. */
+	shape_put(doc, &pause_answer_shape, answer);
+	json_decref(answer->incidents);
 	if (rc < 0) {
 		json_decref(doc);
 		return rc;

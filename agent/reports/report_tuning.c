@@ -24,7 +24,6 @@
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "config/config.h"
-#include "config/fabric.h"
 #include "db/model/cause.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
@@ -155,11 +154,6 @@ static struct limits_row limits_row_of(const struct limits_near *near)
 		.used_ratio = near->peak / near->limit};
 }
 
-static bool limits_is_full(const struct limits_near *near)
-{
-	return near->peak >= FULL_RATIO * near->limit;
-}
-
 /* One problem for each device and kind: what was full. */
 static void limits_problems(json_t *doc, const struct limits_near *v, size_t n)
 {
@@ -168,7 +162,8 @@ static void limits_problems(json_t *doc, const struct limits_near *v, size_t n)
 		rw_cleanup(str_done) struct str cause = {0};
 		size_t n_full = 0;
 		for (size_t k = 0; k < n; k++)
-			n_full += v[k].kind == v[i].kind && limits_is_full(&v[k]) &&
+			n_full += v[k].kind == v[i].kind &&
+				(v[k].peak >= FULL_RATIO * v[k].limit) &&
 				str_eq(v[k].entity->device, device);
 		if (n_full == 0)
 			continue;
@@ -542,18 +537,6 @@ static void tuning_people(struct page *page, const struct tuning_answer *answer)
 	}
 }
 
-static void tuning_page_lacks(struct page *page, const struct tuning_answer *answer)
-{
-	page_heading(page, "Missing evidence");
-	if (answer->n_evidence == 0)
-		page_text(page, "No sheet asks for more.");
-	for (size_t i = 0; i < answer->n_evidence; i++) {
-		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "%s: %s", answer->evidence[i].subject, answer->evidence[i].text);
-		page_item(page, text.s);
-	}
-}
-
 static void tuning_part(struct page *page, const char *heading, const char *empty,
 	const struct shape_table *table, const void *rows, size_t n)
 {
@@ -582,7 +565,14 @@ static struct page *tuning_page(const json_t *doc, const void *of)
 		"of %zu headrooms and %zu pools.",
 		answer->near_known.headroom, answer->near_known.pools);
 	page_rows(page, NULL, &near_table, answer->near_limit, answer->n_near_limit);
-	tuning_page_lacks(page, answer);
+	page_heading(page, "Missing evidence");
+	if (answer->n_evidence == 0)
+		page_text(page, "No sheet asks for more.");
+	for (size_t i = 0; i < answer->n_evidence; i++) {
+		rw_cleanup(str_done) struct str text = {0};
+		str_addf(&text, "%s: %s", answer->evidence[i].subject, answer->evidence[i].text);
+		page_item(page, text.s);
+	}
 	return page;
 }
 

@@ -540,20 +540,16 @@ static void screen_paint_none(const struct screen_docs *docs, struct canvas *can
 		"Trying again; the screen comes back by itself. 'rocewatch doctor' says more.");
 }
 
-static void screen_paint_small(struct canvas *canvas)
-{
-	canvas_putf(canvas, 0, 0, canvas->cols, STYLE_ALARM, "%dx%d is too small", canvas->cols,
-		canvas->rows);
-	canvas_putf(canvas, 1, 0, canvas->cols, STYLE_PLAIN, "needs %dx%d: enlarge the window",
-		SCREEN_COLS_MIN, SCREEN_ROWS_MIN);
-	canvas_put(canvas, 2, 0, canvas->cols, STYLE_PLAIN, "or use 'rocewatch watch --once'");
-}
-
 void screen_paint(struct screen *screen, const struct screen_docs *docs, struct canvas *canvas)
 {
 	bool all = canvas->rows >= SCREEN_ROWS_ALL;
 	if (canvas->cols < SCREEN_COLS_MIN || canvas->rows < SCREEN_ROWS_MIN) {
-		screen_paint_small(canvas);
+		canvas_putf(canvas, 0, 0, canvas->cols, STYLE_ALARM, "%dx%d is too small",
+			canvas->cols, canvas->rows);
+		canvas_putf(canvas, 1, 0, canvas->cols, STYLE_PLAIN,
+			"needs %dx%d: enlarge the window", SCREEN_COLS_MIN, SCREEN_ROWS_MIN);
+		canvas_put(
+			canvas, 2, 0, canvas->cols, STYLE_PLAIN, "or use 'rocewatch watch --once'");
 		return;
 	}
 	int row = screen_paint_head(screen, docs, canvas);

@@ -172,19 +172,6 @@ static bool same_subject(const struct tune_record *left, const struct tune_recor
 		str_eq(left->sheet.diagnosis, right->sheet.diagnosis);
 }
 
-static void tune_ledger_supersede(
-	struct tune_ledger *ledger, const struct tune_record *by, int64_t t_ns)
-{
-	for (size_t i = 0; i < ledger->n; i++) {
-		struct tune_record *old = ledger->records[i];
-		if (old == by || old->state != TUNE_PROPOSED || !same_subject(old, by))
-			continue;
-		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "%s takes its place", by->sheet.id);
-		tune_ledger_expire(ledger, old, text.s, t_ns);
-	}
-}
-
 void tune_ledger_doubt(struct tune_ledger *ledger, bool doubt)
 {
 	ledger->doubt = doubt;
@@ -271,7 +258,14 @@ int tune_ledger_propose(
 		tune_ledger_add(ledger, record);
 	tune_ledger_move(
 		ledger, record, TUNE_PROPOSED, "proposed", who, record->sheet.summary, t_ns);
-	tune_ledger_supersede(ledger, record, t_ns);
+	for (size_t i = 0; i < ledger->n; i++) {
+		struct tune_record *old = ledger->records[i];
+		if (old == record || old->state != TUNE_PROPOSED || !same_subject(old, record))
+			continue;
+		rw_cleanup(str_done) struct str text = {0};
+		str_addf(&text, "%s takes its place", record->sheet.id);
+		tune_ledger_expire(ledger, old, text.s, t_ns);
+	}
 	return 0;
 }
 

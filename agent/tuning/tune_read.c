@@ -428,20 +428,6 @@ static double mean_or_nan(double sum, size_t n)
 	return NAN;
 }
 
-static void add_pause(const struct compare *compare, const struct observed *observed,
-	struct verify_window *window)
-{
-	float *ports = arena_array(compare->arena, float, compare->out->n_ports + 1);
-	struct port_means means = {0};
-	for (size_t k = 0; k < compare->out->n_ports; k++) {
-		const struct port_seen *port = observed_port(observed, compare->ports[k]);
-		ports[k] = add_port_pause(observed_prio(port, compare->priority), &means, window);
-	}
-	window->ports = ports;
-	window->frames = mean_or_nan(means.frames, means.n_frames);
-	window->pause = mean_or_nan(means.pause, means.n_pause);
-}
-
 /* Marks and drops of all ports of the switch at the priority. */
 static void add_queues(const struct compare *compare, const struct observed *observed,
 	struct verify_window *window)
@@ -477,7 +463,15 @@ static void compare_window(void *arg, const struct observed *observed)
 	*w = (struct verify_window){
 		.from_ns = observed->from_ns, .to_ns = observed->to_ns, .load = NAN, .frames = NAN};
 	tune_read_add_load(c, observed, w);
-	add_pause(c, observed, w);
+	float *ports = arena_array(c->arena, float, c->out->n_ports + 1);
+	struct port_means means = {0};
+	for (size_t k = 0; k < c->out->n_ports; k++) {
+		const struct port_seen *port = observed_port(observed, c->ports[k]);
+		ports[k] = add_port_pause(observed_prio(port, c->priority), &means, w);
+	}
+	w->ports = ports;
+	w->frames = mean_or_nan(means.frames, means.n_frames);
+	w->pause = mean_or_nan(means.pause, means.n_pause);
 	add_queues(c, observed, w);
 	w->spoiled = d->n_series == 0 || d->restarted || isnan(w->load);
 }

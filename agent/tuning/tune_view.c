@@ -115,17 +115,6 @@ static void add_words(struct str *out, const char *const *words, size_t n, size_
 		str_addf(out, " and %zu more", n - most);
 }
 
-static void add_site(struct str *out, const struct tune_sheet *sheet)
-{
-	str_add(out, str_or(sheet->device, ""));
-	if (sheet->port_group)
-		str_addf(out, " %s", sheet->port_group);
-	if (sheet->n_ports > 1)
-		str_addf(out, " (%zu ports)", sheet->n_ports);
-	if (sheet->priority >= 0)
-		str_addf(out, ", priority %d", sheet->priority);
-}
-
 /* ---- a sheet ------------------------------------------------------------- */
 
 static void put_platform(struct page *page, const struct tune_said *platform)
@@ -149,7 +138,13 @@ static void put_head(struct page *page, const struct tune_paper *paper)
 		snprintf(state, sizeof(state), "%s", tune_state_name(paper->r.state));
 	tune_view_upper(advice);
 	tune_view_upper(state);
-	add_site(&site, sheet);
+	str_add(&site, str_or(sheet->device, ""));
+	if (sheet->port_group)
+		str_addf(&site, " %s", sheet->port_group);
+	if (sheet->n_ports > 1)
+		str_addf(&site, " (%zu ports)", sheet->n_ports);
+	if (sheet->priority >= 0)
+		str_addf(&site, ", priority %d", sheet->priority);
 	page_heading(page, "TUNING REVIEW  %s  %s  %s%s%s", sheet->id, site.s, advice,
 		str_if(*state, "  "), state);
 	page_fact(page, "summary", sheet->summary);
@@ -394,18 +389,6 @@ static void put_verification(struct page *page, const struct verification *verif
 	put_effects(page, verification);
 }
 
-static void put_approval(struct page *page, const struct tune_record *record)
-{
-	const char *id = record->sheet.id;
-	if (record->state == TUNE_UNRECORDED || record->state == TUNE_PROPOSED)
-		page_factf(page, "approve",
-			"____  change window: ____   rocewatch tune accept %s; verify with: "
-			"rocewatch tune verify %s",
-			id, id);
-	else if (record->state == TUNE_ACCEPTED || record->state == TUNE_APPLIED)
-		page_factf(page, "then", "rocewatch tune verify %s", id);
-}
-
 static void put_change_rest(struct page *page, const struct tune_paper *paper)
 {
 	rw_cleanup(str_done) struct str rest = {0};
@@ -428,7 +411,14 @@ static void put_change_rest(struct page *page, const struct tune_paper *paper)
 	put_lines(page, "next", sheet->next_steps, sheet->n_next_steps);
 	put_verification(page, paper->verification);
 	put_history(page, &paper->r);
-	put_approval(page, &paper->r);
+	const char *id = paper->r.sheet.id;
+	if (paper->r.state == TUNE_UNRECORDED || paper->r.state == TUNE_PROPOSED)
+		page_factf(page, "approve",
+			"____  change window: ____   rocewatch tune accept %s; verify with: "
+			"rocewatch tune verify %s",
+			id, id);
+	else if (paper->r.state == TUNE_ACCEPTED || paper->r.state == TUNE_APPLIED)
+		page_factf(page, "then", "rocewatch tune verify %s", id);
 }
 
 static void put_sheet(struct page *page, const struct tune_paper *paper)

@@ -273,15 +273,6 @@ static double world_fact_get(const struct world_facts *facts, const struct world
 	return *(const double *)(const void *)at;
 }
 
-static void world_fact_set(struct world_facts *facts, const struct world_fact *fact, double value)
-{
-	char *at = (char *)facts + fact->offset;
-	if (!fact->counted)
-		*(double *)(void *)at = value;
-	else if (value >= 0 && value <= UINT32_MAX)
-		*(unsigned *)(void *)at = (unsigned)value;
-}
-
 void class_world_tell(const struct world_facts *facts, class_fact_fn *fn, void *arg)
 {
 	rw_cleanup(str_done) struct str name = {0};
@@ -325,7 +316,11 @@ bool class_world_take(struct world_facts *facts, const char *name, double value,
 	for (size_t i = 0; i < rw_countof(world_fact_names); i++) {
 		if (!str_eq(name, world_fact_names[i].name))
 			continue;
-		world_fact_set(facts, &world_fact_names[i], value);
+		char *at = (char *)facts + world_fact_names[i].offset;
+		if (!world_fact_names[i].counted)
+			*(double *)(void *)at = value;
+		else if (value >= 0 && value <= UINT32_MAX)
+			*(unsigned *)(void *)at = (unsigned)value;
 		return true;
 	}
 	return world_take_paths(facts, name, value, a);

@@ -694,13 +694,6 @@ static void golden_ecmp(const struct golden_world *world)
 		golden_name_group(world, worst, value);
 }
 
-static void golden_name_link(
-	const struct golden_world *world, const struct link *link, struct golden_value *value)
-{
-	golden_subject(value, link->near, PRIO_NONE, link->near->port->host);
-	value->where = golden_port_text(world->a, value->device, value->port, PRIO_NONE);
-}
-
 /* A link to a host that is down is judged by link_health: the host may be off. */
 static void golden_links(const struct golden_world *world)
 {
@@ -733,7 +726,8 @@ static void golden_links(const struct golden_world *world)
 	if (!first)
 		return;
 	value->why = arena_printf(world->a, "%zu slow, %zu down", slow, down);
-	golden_name_link(world, first, value);
+	golden_subject(value, first->near, PRIO_NONE, first->near->port->host);
+	value->where = golden_port_text(world->a, value->device, value->port, PRIO_NONE);
 }
 
 void golden_measure(const struct golden_in *in, struct golden_measured *ret)

@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"

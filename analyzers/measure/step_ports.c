@@ -6,7 +6,6 @@
 
 #include "analyzers/measure/rhythm_level.h"
 #include "base/arena.h"
-#include "base/stats.h"
 
 #define BLOCKS_MIN 3 /* on a side */
 #define PORTS_MIN 3 /* that agree */

@@ -6,7 +6,6 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_worth.h"
 #include "base/arena.h"
-#include "base/str.h"
 
 /* ---- tune_dose_ecn --------------------------------------------------------- */
 

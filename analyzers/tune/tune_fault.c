@@ -48,16 +48,6 @@ static unsigned fault_facts(const struct fabric *fabric, int priority)
 	return facts;
 }
 
-static void fault_take_steps(const struct fabric *fabric, struct tune_fault *fault)
-{
-	const struct cause_step *steps = cause_info(fault->cause)->steps;
-	const unsigned facts = fault_facts(fabric, fault->priority);
-	fault->n_steps = 0;
-	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
-		if ((steps[i].needs & ~facts) == 0)
-			fault->steps[fault->n_steps++] = steps[i].text;
-}
-
 static struct tune_fault *fault_add(struct faults *faults, enum cause cause, int priority)
 {
 	const struct cause_info *info = cause_info(cause);
@@ -67,7 +57,12 @@ static struct tune_fault *fault_add(struct faults *faults, enum cause cause, int
 		.cause = cause,
 		.priority = priority,
 		.proof = {.priority = PRIO_NONE}};
-	fault_take_steps(faults->in->fabric, fault);
+	const struct cause_step *steps = cause_info(fault->cause)->steps;
+	const unsigned facts = fault_facts(faults->in->fabric, fault->priority);
+	fault->n_steps = 0;
+	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
+		if ((steps[i].needs & ~facts) == 0)
+			fault->steps[fault->n_steps++] = steps[i].text;
 	return fault;
 }
 

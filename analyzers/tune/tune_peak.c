@@ -59,11 +59,6 @@ static unsigned tune_peak_bin_of(double bytes)
 		return BINS - 1;
 	return (unsigned)at;
 }
-static double bin_bytes(unsigned bin)
-{
-	return FIRST_BYTES * exp2((double)bin / PER_OCTAVE);
-}
-
 static struct peak_class *class_of(struct peak_fold *fold, uint32_t window_ms)
 {
 	for (size_t i = 0; i < CLASSES; i++) {
@@ -117,7 +112,7 @@ static double tune_peak_quantile(const struct peak_class *class)
 	unsigned n = 0;
 	for (unsigned i = 0; i < BINS; i++)
 		if ((n += class->bin[i]) >= rank)
-			return bin_bytes(i);
+			return FIRST_BYTES * exp2((double)i / PER_OCTAVE);
 	return NAN;
 }
 

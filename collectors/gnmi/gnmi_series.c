@@ -158,26 +158,20 @@ static bool is_text(const struct gnmi_value *value)
 	return value->kind == GNMI_STRING || value->kind == GNMI_ASCII;
 }
 
-/* without_module - "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": a YANG identity comes
- * with its module (RFC 7951, 6.8). */
-static struct gnmi_value without_module(const struct gnmi_value *value)
-{
-	struct gnmi_value r = *value;
-	const char *colon = NULL;
-	if (is_text(value) && value->n)
-		colon = memchr(value->p, ':', value->n);
-	if (colon) {
-		r.n = (size_t)(value->p + value->n - colon) - 1;
-		r.p = colon + 1;
-	}
-	return r;
-}
-
 static enum gnmi_convert gnmi_convert_word_of(
 	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret)
 {
 	char text[TEXT_MAX];
-	struct gnmi_value bare = without_module(value);
+	/* "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": a YANG identity
+	 * comes with its module (RFC 7951, 6.8). */
+	struct gnmi_value bare = *value;
+	const char *colon = NULL;
+	if (is_text(value) && value->n)
+		colon = memchr(value->p, ':', value->n);
+	if (colon) {
+		bare.n = (size_t)(value->p + value->n - colon) - 1;
+		bare.p = colon + 1;
+	}
 	gnmi_value_text(&bare, text, sizeof(text)); /* a boolean is "true" or "false" */
 	for (size_t i = 0; i < spec->n_words; i++)
 		if (strcmp(spec->words[i].word, text) == 0) {

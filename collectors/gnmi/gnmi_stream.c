@@ -529,14 +529,6 @@ static void stream_complain(struct gnmi_stream *stream)
 		"gnmi: %s", stream->trouble.text);
 }
 
-static void wait_and_retry(struct gnmi_stream *stream)
-{
-	struct target_machine *machine = &stream->target->machine;
-	int64_t pause = target_backoff_ns(machine->hooks, stream->failures, stream->period_ns);
-	stream->state = STREAM_WAITING;
-	timer_set(stream, target_jittered(machine, pause));
-}
-
 /* next_way - the next one that the profile allows; false when there is none left. */
 static bool next_way(struct gnmi_stream *stream, const char *because)
 {
@@ -708,7 +700,10 @@ static void gnmi_stream_lost(struct gnmi_stream *stream, const struct grpc_io_st
 	stream->failures++;
 	stream->n_reconnects++;
 	stream_complain(stream);
-	wait_and_retry(stream);
+	struct target_machine *machine = &stream->target->machine;
+	int64_t pause = target_backoff_ns(machine->hooks, stream->failures, stream->period_ns);
+	stream->state = STREAM_WAITING;
+	timer_set(stream, target_jittered(machine, pause));
 	stream->changed(stream->target, stream, status);
 }
 

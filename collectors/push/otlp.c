@@ -569,8 +569,9 @@ static void otlp_figures_feed(struct otlp *otlp, collector_figure_fn *fn, void *
 	}
 }
 
-static void otlp_figures_listen(const struct otlp *otlp, collector_figure_fn *fn, void *arg)
+static void otlp_figures(const void *instance, collector_figure_fn *fn, void *arg)
 {
+	struct otlp *otlp = (struct otlp *)(uintptr_t)instance;
 	const struct push_listen_counts *c = push_listen_counts(otlp->listen);
 	fn(arg, "connections", "", c->open);
 	fn(arg, "accepted", "", (double)c->accepted);
@@ -579,12 +580,6 @@ static void otlp_figures_listen(const struct otlp *otlp, collector_figure_fn *fn
 	fn(arg, "failed_handshakes", "", (double)c->failed_handshakes);
 	refused_figures(&c->by_stranger, "not_allowed", fn, arg);
 	refused_figures(&c->by_crowded, "crowded", fn, arg);
-}
-
-static void otlp_figures(const void *instance, collector_figure_fn *fn, void *arg)
-{
-	struct otlp *otlp = (struct otlp *)(uintptr_t)instance;
-	otlp_figures_listen(otlp, fn, arg);
 	pthread_mutex_lock(&otlp->lock);
 	otlp_figures_feed(otlp, fn, arg);
 	pthread_mutex_unlock(&otlp->lock);

@@ -92,19 +92,6 @@ static enum MHD_Result post_refuse(struct MHD_Connection *connection, unsigned s
 	return post_send_error(connection, status, STATUS_INVALID, "");
 }
 
-static enum MHD_Result post_reply(struct MHD_Connection *connection, const struct otlp_reply *reply)
-{
-	switch (reply->verdict) {
-	case OTLP_TAKEN:
-		return post_send(connection, MHD_HTTP_OK, reply->answer, reply->n_answer, 0);
-	case OTLP_BUSY:
-		return post_send(connection, MHD_HTTP_TOO_MANY_REQUESTS, "", 0, reply->retry_s);
-	case OTLP_LARGE: return post_refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE);
-	default: break;
-	}
-	return post_send_error(connection, MHD_HTTP_BAD_REQUEST, STATUS_INVALID, reply->message);
-}
-
 /* ---- requests ---------------------------------------------------------------- */
 
 static const char *post_header(struct MHD_Connection *connection, const char *name)
@@ -193,7 +180,14 @@ static enum MHD_Result post_done(
 		body = post->body;
 	http->door.take(http->door.arg, fd, body, post->n, post_is_packed(connection), &reply);
 	post_forget_body(http, post);
-	return post_reply(connection, &reply);
+	switch (reply.verdict) {
+	case OTLP_TAKEN: return post_send(connection, MHD_HTTP_OK, reply.answer, reply.n_answer, 0);
+	case OTLP_BUSY:
+		return post_send(connection, MHD_HTTP_TOO_MANY_REQUESTS, "", 0, reply.retry_s);
+	case OTLP_LARGE: return post_refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE);
+	default: break;
+	}
+	return post_send_error(connection, MHD_HTTP_BAD_REQUEST, STATUS_INVALID, reply.message);
 }
 
 static enum MHD_Result post_on_request(void *arg, struct MHD_Connection *connection,

@@ -161,13 +161,6 @@ static int snmp_key_error(const struct snmp_key *key)
 	return 0;
 }
 
-static void snmp_key_wait(struct snmp_key_waiter *waiter)
-{
-	waiter->waiting = true;
-	waiter->next = waiters;
-	waiters = waiter;
-}
-
 /* fine when it does not wait */
 static void snmp_key_leave(struct snmp_key_waiter *waiter)
 {
@@ -939,7 +932,9 @@ static void v3_continue(void *arg)
 	     priv = snmp_key_ready(io->priv_key, io->loop);
 	struct err e = {0};
 	if (!auth || !priv) {
-		snmp_key_wait(&io->key_waiter);
+		io->key_waiter.waiting = true;
+		io->key_waiter.next = waiters;
+		waiters = &io->key_waiter;
 		return;
 	}
 	if (snmp_key_error(io->auth_key) < 0 || snmp_key_error(io->priv_key) < 0) {

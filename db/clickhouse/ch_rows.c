@@ -189,19 +189,6 @@ static const char *table_partition(unsigned table)
 	return row_tables[table - CH_SAMPLE_TABLES].partition;
 }
 
-static void create_columns(struct str *out, unsigned table)
-{
-	struct ch_column columns[CH_COLUMNS_MAX];
-	const unsigned n = ch_columns(table, columns);
-	str_add(out, " (");
-	for (unsigned i = 0; i < n; i++) {
-		str_add(out, str_if(i > 0, ", "));
-		ch_add_name(out, columns[i].name);
-		str_addf(out, " %s", columns[i].type);
-	}
-	str_add(out, ")");
-}
-
 static void create_table(struct str *out, const char *database, unsigned table, const char *suffix,
 	const char *cluster)
 {
@@ -212,7 +199,15 @@ static void create_table(struct str *out, const char *database, unsigned table, 
 		str_add(out, " ON CLUSTER ");
 		ch_add_name(out, cluster);
 	}
-	create_columns(out, table);
+	struct ch_column columns[CH_COLUMNS_MAX];
+	const unsigned n = ch_columns(table, columns);
+	str_add(out, " (");
+	for (unsigned i = 0; i < n; i++) {
+		str_add(out, str_if(i > 0, ", "));
+		ch_add_name(out, columns[i].name);
+		str_addf(out, " %s", columns[i].type);
+	}
+	str_add(out, ")");
 }
 
 void ch_create(struct str *out, const char *database, unsigned table, const char *cluster)

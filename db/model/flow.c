@@ -297,14 +297,9 @@ void reaction_judge(const struct reaction_sum *sum, uint32_t sampling, double li
 
 /* ---- receivers ------------------------------------------------------------- */
 
-static double answer_expected(const struct answer_sum *sum, uint32_t sampling)
-{
-	return ANSWER_SHARE * (double)sum->slots / (double)sampling;
-}
-
 enum answer_verdict answer_judge(const struct answer_sum *sum, uint32_t sampling)
 {
-	const double expected = answer_expected(sum, sampling);
+	const double expected = ANSWER_SHARE * (double)sum->slots / (double)sampling;
 	if (sum->cnp >= ANSWER_MIN && (double)sum->cnp >= expected / 25)
 		return ANSWER_YES;
 	/* What the host sends must be seen: its CNPs may take another path. */

@@ -103,11 +103,6 @@ struct ship {
 	int64_t done;
 };
 
-static const char *ship_kind_name(enum ship_kind kind)
-{
-	return ship_kinds[kind].name;
-}
-
 /* ---- status --------------------------------------------------------------------- */
 
 int64_t ship_done(struct ship *ship)
@@ -375,7 +370,7 @@ struct ship *ship_start(const struct ship_options *options)
 	pthread_mutex_init(&ship->mutex, NULL);
 	snprintf(ship->status.name, sizeof(ship->status.name), "%s", ship->options.name);
 	snprintf(ship->status.kind, sizeof(ship->status.kind), "%s",
-		ship_kind_name(ship->options.kind));
+		ship_kinds[ship->options.kind].name);
 	if (ship_thread(ship) != 0)
 		abort(); /* no thread at the start of a process: nothing would work */
 	return ship;

@@ -370,19 +370,6 @@ void jobs_push(struct jobs *jobs, struct job *job)
 	jobs->classes[job->class].n++;
 }
 
-static void class_unlink(struct jobs *jobs, struct job *job)
-{
-	if (job->class_before)
-		job->class_before->class_next = job->class_next;
-	else
-		jobs->classes[job->class].first = job->class_next;
-	if (job->class_next)
-		job->class_next->class_before = job->class_before;
-	else
-		jobs->classes[job->class].last = job->class_before;
-	jobs->classes[job->class].n--;
-}
-
 static void jobs_unlink(struct jobs *jobs, struct job *job)
 {
 	if (job->before)
@@ -394,7 +381,15 @@ static void jobs_unlink(struct jobs *jobs, struct job *job)
 	else
 		jobs->last = job->before;
 	jobs->n_values -= job->n_values;
-	class_unlink(jobs, job);
+	if (job->class_before)
+		job->class_before->class_next = job->class_next;
+	else
+		jobs->classes[job->class].first = job->class_next;
+	if (job->class_next)
+		job->class_next->class_before = job->class_before;
+	else
+		jobs->classes[job->class].last = job->class_before;
+	jobs->classes[job->class].n--;
 }
 
 struct job *jobs_pop(struct jobs *jobs)

@@ -205,21 +205,16 @@ const struct view silences_view = {
 
 /* ---- events -------------------------------------------------------------- */
 
-/* A value for SQL, with its quotes doubled. */
-static void sql_text(struct str *out, const char *text)
-{
-	str_add(out, "'");
-	for (const char *p = text; *p; p++)
-		str_addn(out, *p == '\'' ? "''" : p, *p == '\'' ? 2 : 1);
-	str_add(out, "'");
-}
-
 static void sql_condition(struct str *out, const char *column, const char *glob)
 {
 	if (!glob)
 		return;
 	str_addf(out, " AND %s GLOB ", column);
-	sql_text(out, glob);
+	/* A value for SQL, with its quotes doubled. */
+	str_add(out, "'");
+	for (const char *p = glob; *p; p++)
+		str_addn(out, *p == '\'' ? "''" : p, *p == '\'' ? 2 : 1);
+	str_add(out, "'");
 }
 
 json_t *events_document(struct client *client, const char *kind, const char *device, struct err *e)

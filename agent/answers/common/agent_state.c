@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "agent/document/quantity.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "agent/client/client.h"
 #include "agent/answers/common/agent_state.h"

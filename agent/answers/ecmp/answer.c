@@ -464,20 +464,6 @@ const struct view ecmp_heatmap_view = {
 
 /* ---- collisions ---------------------------------------------------------------- */
 
-/* What the packets behind the flows are worth. */
-static void collisions_packets(FILE *out, const struct ecmp_collision *group)
-{
-	const unsigned long long n = group->packets, sampling = group->sampling;
-	if (!n)
-		fprintf(out,
-			"  no RoCE packets were captured at its members: their flows are not "
-			"known\n");
-	else if (group->sampling != COUNT_UNKNOWN && sampling > 1)
-		fprintf(out, "  observed, n = %llu packets, 1 in %llu sampled\n", n, sampling);
-	else
-		fprintf(out, "  observed, n = %llu packets, every one seen\n", n);
-}
-
 static void collisions_flow(FILE *out, const struct spine_flow *flow)
 {
 	static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
@@ -502,7 +488,16 @@ static void collisions_group(FILE *out, const struct ecmp_collision *group, bool
 		group->member, str_if(group->peer, " -> "), str_or(group->peer, ""),
 		doc_pct(worst, sizeof(worst), group->worst_ratio),
 		doc_pct(chance, sizeof(chance), group->expected_p999_ratio), group->verdict);
-	collisions_packets(out, group);
+	/* What the packets behind the flows are worth. */
+	const unsigned long long n = group->packets, sampling = group->sampling;
+	if (!n)
+		fprintf(out,
+			"  no RoCE packets were captured at its members: their flows are not "
+			"known\n");
+	else if (group->sampling != COUNT_UNKNOWN && sampling > 1)
+		fprintf(out, "  observed, n = %llu packets, 1 in %llu sampled\n", n, sampling);
+	else
+		fprintf(out, "  observed, n = %llu packets, every one seen\n", n);
 	if (group->n_flows == 0 && group->packets)
 		fprintf(out, "  none of them left by this member\n");
 	for (size_t i = 0; i < group->n_flows; i++)

@@ -23,7 +23,6 @@
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"
 #include "agent/answers/common/text.h"
-#include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
 #include "agent/history/state_read.h"

@@ -1,7 +1,6 @@
 /* rows - the table of the answer: its document, its columns, and the text for people. */
 #include "agent/answers/lint/answer.h"
 
-#include "base/cleanup.h"
 #include "base/str.h"
 
 #define SHAPE struct lint_finding

@@ -1,6 +1,6 @@
 /* served_alerts - the documents about alerts: receivers, silences, events. */
-#include <errno.h>
 
+#include <errno.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "agent/answers/alerts/alert_views.h"

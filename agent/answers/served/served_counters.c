@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/str.h"
 #include "agent/answers/counters/counters_document.h"
 #include "agent/answers/common/served.h"
 #include "db/model/entity.h"

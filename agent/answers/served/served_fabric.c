@@ -1,7 +1,7 @@
 /* served_fabric - the documents about what the fabric is: graph, audit, configuration, profiles,
  * and the rhythm of the jobs on it. */
-#include <errno.h>
 
+#include <errno.h>
 #include "agent/answers/lint/answer.h"
 #include "base/arena.h"
 #include "base/cleanup.h"

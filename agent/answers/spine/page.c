@@ -59,20 +59,6 @@ static void spine_add_clock(struct str *out, const struct spine_answer *answer, 
 		str_addf(out, "%.5s %.5sZ", text + 5, text + 11);
 }
 
-/* The member that is hot nearly always; else the neighbour; "none (moves)" when it changes. */
-static void spine_add_persistent(struct str *out, const struct spine_group *group)
-{
-	char text[96];
-	if (group->persistent_member)
-		str_add(out, ecmp_member_text(text, sizeof(text), group, group->persistent_member));
-	else if (group->persistent_peer)
-		str_addf(out, "%s (several links)", group->persistent_peer);
-	else if (group->windows_over)
-		str_add(out, "none (moves)");
-	else
-		str_add(out, "-");
-}
-
 /* A group as people read it. */
 struct spine_line {
 	const char *action, *group, *over, *worst, *when, *mean, *hot, *verdict, *chance;
@@ -109,7 +95,18 @@ static struct spine_line spine_line_of(
 	char worst[16], mean[16], chance[16], p95[16];
 	rw_cleanup(str_done) struct str when = {0}, hot = {0};
 	spine_add_clock(&when, answer, group->worst_at);
-	spine_add_persistent(&hot, group);
+	/* The member that is hot nearly always; else the neighbour; "none (moves)" when
+	 * it changes. */
+	char text[96];
+	if (group->persistent_member)
+		str_add(&hot,
+			ecmp_member_text(text, sizeof(text), group, group->persistent_member));
+	else if (group->persistent_peer)
+		str_addf(&hot, "%s (several links)", group->persistent_peer);
+	else if (group->windows_over)
+		str_add(&hot, "none (moves)");
+	else
+		str_add(&hot, "-");
 	doc_pct(worst, sizeof(worst), group->worst_ratio);
 	doc_pct(mean, sizeof(mean), group->imbalance_ratio);
 	doc_pct(chance, sizeof(chance), group->expected_by_chance_ratio);

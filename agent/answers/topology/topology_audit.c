@@ -358,15 +358,6 @@ static bool same_system(const char *left, const char *right)
 	return na == nb && strncasecmp(left, right, na) == 0;
 }
 
-static void topology_audit_check_name(struct audit *audit, const struct fabric_device *device)
-{
-	const char *sysname = audit->facts->sysname(audit->facts->arg, device->name);
-	if (sysname && *sysname && !same_system(sysname, device->name))
-		audit_add(audit, WARNING, "sysname", (struct where){device->name, NULL, NULL},
-			"check that the address is the right device's, or give both the same name",
-			"the device calls itself %.200s", sysname);
-}
-
 /* ---- groups and leaves --------------------------------------------------- */
 
 static void check_group(struct audit *audit, const struct fabric_group *group)
@@ -570,7 +561,11 @@ static bool is_first_end(const struct fabric_port *port)
 static void topology_audit_check_device(struct audit *audit, const struct fabric_device *device)
 {
 	size_t links = 0;
-	topology_audit_check_name(audit, device);
+	const char *sysname = audit->facts->sysname(audit->facts->arg, device->name);
+	if (sysname && *sysname && !same_system(sysname, device->name))
+		audit_add(audit, WARNING, "sysname", (struct where){device->name, NULL, NULL},
+			"check that the address is the right device's, or give both the same name",
+			"the device calls itself %.200s", sysname);
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *p = device->ports[i];
 		links += p->peer || p->host || p->outsider;

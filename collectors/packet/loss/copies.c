@@ -182,11 +182,6 @@ static uint64_t packet_hash(
 	return hash ^ hash >> 29;
 }
 
-static uint32_t direction_hash(const struct copies *copies, const struct roce_packet *packet)
-{
-	return (uint32_t)packet_hash(copies, packet, PSN_MODULO - 1) | 1;
-}
-
 static uint32_t pair_hash(const struct copies *copies, const uint8_t *src, const uint8_t *dst)
 {
 	return (uint32_t)copies_mix(copies_fold(src) ^ copies->seed, copies_fold(dst)) | 1;
@@ -496,7 +491,7 @@ static bool differs_in_place(const struct copies_look *look, const struct sighti
 
 static struct copied_direction *direction_of(struct copies *copies, const struct copies_look *look)
 {
-	const uint32_t key = direction_hash(copies, look->packet);
+	const uint32_t key = (uint32_t)packet_hash(copies, look->packet, PSN_MODULO - 1) | 1;
 	struct copied_direction *set =
 		&copies->directions[key / 2 % (DIRECTIONS / DIRECTION_WAYS) * DIRECTION_WAYS];
 	for (int i = 0; i < DIRECTION_WAYS; i++) {

@@ -26,12 +26,6 @@ static void hole_drop(struct loss_story *story, int at)
 	story->n_holes--;
 }
 
-static void loss_hole_clear(struct loss_story *story)
-{
-	story->n_holes = 0;
-	story->forgotten = (struct loss_hole){0};
-}
-
 static void loss_hole_forget(struct loss_story *story, uint32_t from, uint32_t to)
 {
 	struct loss_hole *forgotten = &story->forgotten;
@@ -588,7 +582,8 @@ static void jump_anew(
 		.sure_rate = ahead > idle_ns / 1000 * PACKETS_PER_US + PACKETS_PER_US,
 		.sure_idle = !hole && idle_ns >= HOLE_NS};
 	story->nak.valid = story->rnr.valid = story->late_valid = false;
-	loss_hole_clear(story);
+	story->n_holes = 0;
+	story->forgotten = (struct loss_hole){0};
 	own->acked &= ~PSN_MASK;
 	own->acked |= packet->psn;
 	anchor(own, packet, t_ns);

@@ -758,13 +758,6 @@ void loss_judge_reread(struct loss *loss, struct loss_rare *rare)
 	tell_read(loss, responder, &loss->stories[rare->story - 1], &event);
 }
 
-static void run_counts(struct loss *loss, struct loss_story *story)
-{
-	const uint64_t n = (uint64_t)story->run.again + story->run.late;
-	story->counts.retransmits += n;
-	loss->totals.psn.retransmits += n;
-}
-
 void loss_tell_run(struct loss *loss, struct loss_story *story)
 {
 	struct loss_event event = {
@@ -782,7 +775,9 @@ void loss_judge_run(struct loss *loss, struct loss_story *story)
 		judge_late(loss, story);
 		return;
 	}
-	run_counts(loss, story);
+	const uint64_t n = (uint64_t)story->run.again + story->run.late;
+	story->counts.retransmits += n;
+	loss->totals.psn.retransmits += n;
 	if (!story->run.told)
 		loss_tell_run(loss, story);
 }

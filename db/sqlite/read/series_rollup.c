@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"

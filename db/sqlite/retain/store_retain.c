@@ -7,7 +7,6 @@
  * over. Kept however old: what open recommendations and incidents rest on
  * (retain_blocks.c), the newest of each configuration state, and what the rows of retain_lists say.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -145,19 +145,6 @@ static const struct flow_row_sum flow_row_sums[] = {
 	REAL_OF(reaction.allowed),
 };
 
-/* 17 digits say every double exactly. */
-static void sums_write(struct str *out, const struct flow_sample *flow)
-{
-	for (size_t i = 0; i < rw_countof(flow_row_sums); i++) {
-		const void *at = (const char *)flow + flow_row_sums[i].offset;
-		str_add(out, str_if(i > 0, " "));
-		if (flow_row_sums[i].real)
-			str_addf(out, "%.17g", *(const double *)at);
-		else
-			str_addf(out, "%" PRIu64, *(const uint64_t *)at);
-	}
-}
-
 static void sums_read(const char *text, struct flow_sample *flow)
 {
 	for (size_t i = 0; text && *text && i < rw_countof(flow_row_sums); i++) {
@@ -188,7 +175,15 @@ static void bind_host(sqlite3_stmt *st, const struct flow_sample *flow)
 		sqlite3_bind_double(st, FLOW_BEFORE + 1, flow->reaction.all.before);
 		sqlite3_bind_double(st, FLOW_AFTER + 1, flow->reaction.all.after);
 	}
-	sums_write(&sums, flow);
+	/* 17 digits say every double exactly. */
+	for (size_t i = 0; i < rw_countof(flow_row_sums); i++) {
+		const void *at = (const char *)flow + flow_row_sums[i].offset;
+		str_add(&sums, str_if(i > 0, " "));
+		if (flow_row_sums[i].real)
+			str_addf(&sums, "%.17g", *(const double *)at);
+		else
+			str_addf(&sums, "%" PRIu64, *(const uint64_t *)at);
+	}
 	sqlite3_bind_text(st, FLOW_SUMS + 1, sums.s, (int)sums.n, SQLITE_TRANSIENT);
 }
 

@@ -6,13 +6,11 @@
 #include "db/sqlite/schema/schema.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "db/model/entity.h"
 #include "db/sqlite/schema/sqlite_io.h"
 
 /*

@@ -142,17 +142,6 @@ static bool is_sorted(const struct block_sample *v, size_t n, int64_t slice_ns)
 	return true;
 }
 
-/* Of equal neighbours the first stays. */
-static size_t drop_equals(struct block_sample *v, size_t n)
-{
-	size_t kept = 1;
-
-	for (size_t i = 1; i < n; i++)
-		if (v[i].entity != v[kept - 1].entity || v[i].t_ns != v[kept - 1].t_ns)
-			v[kept++] = v[i];
-	return kept;
-}
-
 /* Each entity by itself, where its times do not ascend. */
 static void sort_times(struct sample_sorter *sorter, struct block_sample *v, size_t n)
 {
@@ -175,7 +164,13 @@ size_t sample_sort(struct sample_sorter *sorter, struct block_sample *v, size_t 
 		sort_times(sorter, v, n);
 	else
 		merge_sort(v, n, 0, sorter->room);
-	return drop_equals(v, n);
+	/* Of equal neighbours the first stays. */
+	size_t kept = 1;
+
+	for (size_t i = 1; i < n; i++)
+		if (v[i].entity != v[kept - 1].entity || v[i].t_ns != v[kept - 1].t_ns)
+			v[kept++] = v[i];
+	return kept;
 }
 
 size_t sample_sort_slices(
