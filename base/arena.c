@@ -142,6 +142,21 @@ void arena_freep(struct arena **arena)
 	*arena = NULL;
 }
 
+void arena_give(struct arena *from, struct arena *to)
+{
+	struct block **last = &to->last, **end = &from->last;
+
+	if (*last) /* the block that @to fills stays the one it fills */
+		last = &(*last)->next;
+	while (*end)
+		end = &(*end)->next;
+	*end = *last;
+	*last = from->last;
+	to->bytes += from->bytes;
+	from->last = NULL;
+	arena_free(from);
+}
+
 /* A spare that holds @size and is not far too large for it; NULL. */
 static struct block *spare_take(struct arena *a, size_t size)
 {

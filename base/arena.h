@@ -15,6 +15,8 @@ void arena_freep(struct arena **arena); /* for rw_cleanup() */
 /* arena_reset - forget everything; keeps its memory for the next turn, except what two turns did
  * not use. */
 void arena_reset(struct arena *a);
+/* arena_give - what lies in @from lies in @to from now on; @from is freed. */
+void arena_give(struct arena *from, struct arena *to);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 char *arena_strdup(struct arena *a, const char *text);
 char *arena_strndup(struct arena *a, const char *text, size_t n);

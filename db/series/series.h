@@ -64,6 +64,10 @@ const struct series *window_series(const struct window *window, uint32_t entity,
  * window are made when they are first asked for. */
 const struct series *window_of_metric(const struct window *window, unsigned metric, size_t *ret_n);
 
+/* window_since - the end of @window from @from_ns on, as if it had been read by itself; without
+ * flows. Its series are in @a, the samples are those of @window, which is not a live one. */
+struct window window_since(const struct window *window, int64_t from_ns, struct arena *a);
+
 /* series_after - first position whose time is after @t_ns; .n when there is none. */
 uint32_t series_after(const struct series *series, int64_t t_ns);
 
@@ -122,6 +126,8 @@ struct window_spec {
 	 * the window, or is a state that is not 0, whole */
 	const uint16_t *opens;
 	size_t n_opens;
+	/* what is older than the window is not asked for: a store need not look for anchors */
+	bool inside;
 	/* names without a sample are not looked at: where a store has none of the metrics, it need
 	 * not read any name */
 	bool bare;

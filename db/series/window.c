@@ -1,4 +1,5 @@
 /* window - the series of a window by metric and entity, live or from elsewhere. */
+#include "base/arena.h"
 #include "db/series/series.h"
 #include "db/series/window_columns.h"
 
@@ -55,4 +56,27 @@ const struct series *window_series(const struct window *window, uint32_t entity,
 			hi = mid;
 	}
 	return NULL;
+}
+
+struct window window_since(const struct window *window, int64_t from_ns, struct arena *a)
+{
+	struct series *series = arena_array(a, struct series, window->n_series + 1);
+
+	for (size_t i = 0; i < window->n_series; i++) {
+		const struct series *whole = &window->series[i];
+		uint32_t first = series_after(whole, from_ns);
+		if (first > 0)
+			first--; /* the anchor */
+		series[i] = *whole;
+		series[i].n -= first;
+		series[i].t_ns += first;
+		series[i].value += first;
+		series[i].flags += first;
+		series[i].window_ms += first;
+	}
+	return (struct window){.from_ns = from_ns,
+		.to_ns = window->to_ns,
+		.entities = window->entities,
+		.series = series,
+		.n_series = window->n_series};
 }

@@ -839,11 +839,25 @@ static unsigned paused_lanes(const struct observed *observed)
 	return lanes;
 }
 
-/* The graph by @metrics. Queues outside the lossless class come where something happens there, or
+/* What pause_graph() and observe() say of a window; both are made once. */
+static struct analyzer_in *pause_in(
+	const struct client *client, const struct window *window, struct arena *turn)
+{
+	struct analyzer_in *in = arena_new_of(turn, struct analyzer_in);
+	struct analyzer_shared *shared = arena_new_of(turn, struct analyzer_shared);
+	shared->arena = turn;
+	*in = (struct analyzer_in){.fabric = client->config->fabric,
+		.window = window,
+		.arena = turn,
+		.shared = shared};
+	return in;
+}
+
+/* A window of @metrics. Queues outside the lossless class come where something happens there, or
  * where their priority is one of @lanes. */
 static int graph_read(struct client *client, const struct pause_range *range,
 	const uint16_t *metrics, size_t n, unsigned lanes, struct arena *turn,
-	const struct pause_graph **ret, struct err *e)
+	struct analyzer_in **ret, struct err *e)
 {
 	uint16_t opens[METRIC_COUNT];
 	const struct window_spec spec = {.metrics = metrics,
@@ -854,12 +868,8 @@ static int graph_read(struct client *client, const struct pause_range *range,
 	struct window *w = arena_new_of(turn, struct window);
 	const int r =
 		history_window(client->history, turn, &spec, range->from_ns, range->to_ns, w, e);
-	if (r < 0)
-		return r;
-	const struct analyzer_in in = {
-		.fabric = client->config->fabric, .window = w, .arena = turn};
-	*ret = pause_graph(&in);
-	return 0;
+	*ret = pause_in(client, w, turn);
+	return r;
 }
 
 /*
@@ -875,11 +885,32 @@ static int graph_of(struct client *client, const struct pause_range *range,
 	uint16_t signs[METRIC_COUNT];
 	size_t n = observe_prio_metrics(!queues, signs);
 	signs[n++] = M_PORT_SPEED_BPS;
-	const int r = graph_read(client, range, signs, n, 0, turn, ret, e);
-	if (r < 0 || asked->no_origins || !any_pause((*ret)->observed))
-		return r;
-	return graph_read(client, range, observe_metrics, observe_n_metrics,
-		paused_lanes((*ret)->observed), turn, ret, e);
+	struct analyzer_in *in = NULL;
+	struct arena *first = arena_new();
+	int r = graph_read(client, range, signs, n, 0, first, &in, e);
+	unsigned lanes = 0;
+	if (r == 0 && !asked->no_origins)
+		lanes = paused_lanes(observe(in));
+	if (lanes) { /* in a storm the first is as large as what follows */
+		arena_free(first);
+		r = graph_read(
+			client, range, observe_metrics, observe_n_metrics, lanes, turn, &in, e);
+	} else {
+		arena_give(first, turn);
+		in->arena = in->shared->arena = turn;
+	}
+	if (r == 0)
+		*ret = pause_graph(in);
+	return r;
+}
+
+/* The graph of the end of the range of @graph, by what was read for that. */
+static const struct pause_graph *graph_since(const struct client *client,
+	const struct pause_graph *graph, int64_t from_ns, struct arena *turn)
+{
+	struct window *end = arena_new_of(turn, struct window);
+	*end = window_since(graph->observed->window, from_ns, turn);
+	return pause_graph(pause_in(client, end, turn));
 }
 
 /* Is any such port configured or counted? If not, "no pause" would be a wrong answer. */
@@ -935,12 +966,9 @@ int pause_tree_make(struct client *client, const struct pause_ask *ask, struct a
 	/* A ring that closed during the time range has paused somebody in it: so the end of the
 	 * range is searched for rings as well. */
 	const struct pause_graph *tail = graph;
-	const struct pause_range end = {
-		range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART, range.to_ns};
 	if (!any_cycle(graph, asked.priority) && any_pause(graph->observed))
-		r = graph_of(client, &end, &asked, a, &tail, e);
-	if (r < 0)
-		return r;
+		tail = graph_since(
+			client, graph, range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART, a);
 	struct accused *accused;
 	size_t n_accused;
 	r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, a, &accused,

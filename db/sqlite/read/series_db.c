@@ -96,26 +96,37 @@ static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
 
 #define NAMES_COLUMNS "SELECT id, device, port, priority, "
 
-/* One name, by "WHERE ...". SQLITE_OK also when there is none. */
-static int names_find(struct series_db *db, const char *where, int64_t file_id,
-	const struct entity *entity, uint32_t *ret)
+/* One name by its number in the file. SQLITE_OK also when there is none. */
+static int names_by_number(struct series_db *db, int64_t file_id, uint32_t *ret)
 {
-	rw_cleanup(str_done) struct str sql = {0};
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = SQLITE_OK;
 
-	str_addf(&sql, NAMES_COLUMNS "gone_ns FROM entity WHERE %s", where);
-	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
+	if (!db->naming)
+		rc = sqlite_prepare(
+			db->db, NAMES_COLUMNS "gone_ns FROM entity WHERE id=?1", &db->naming);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, file_id);
-	if (entity) {
-		sqlite3_bind_text(st, 1, entity->device, -1, SQLITE_STATIC);
-		sqlite3_bind_text(st, 2, entity->port, -1, SQLITE_STATIC);
-		sqlite3_bind_int(st, 3, entity->priority);
-	}
+	sqlite3_bind_int64(db->naming, 1, file_id);
+	if (sqlite3_step(db->naming) == SQLITE_ROW)
+		*ret = names_take(db, db->naming);
+	return sqlite3_reset(db->naming);
+}
+
+/* The number in the file of a name that is known by its words, if there is one. */
+static int names_by_words(struct series_db *db, const struct entity *entity)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db->db,
+		NAMES_COLUMNS "gone_ns FROM entity WHERE device=?1 AND port=?2 AND priority=?3", -1,
+		&st, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_text(st, 1, entity->device, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, entity->port, -1, SQLITE_STATIC);
+	sqlite3_bind_int(st, 3, entity->priority);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		*ret = names_take(db, st);
+		names_take(db, st);
 	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
 		return SQLITE_OK;
 	return rc;
@@ -130,11 +141,9 @@ static int names_complete(struct series_db *db, uint32_t id)
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(needed); i++) {
-		uint32_t found;
 		if (needed[i] != ENTITY_NONE && needed[i] < db->n_names &&
 			db->names[needed[i]].file_id == 0)
-			rc = names_find(db, "device=?1 AND port=?2 AND priority=?3", 0,
-				entity_get(db->entities, needed[i]), &found);
+			rc = names_by_words(db, entity_get(db->entities, needed[i]));
 	}
 	return rc;
 }
@@ -175,6 +184,8 @@ static int load_entities(
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	const char *sql = NAMES_COLUMNS "gone_ns FROM entity WHERE device=?2 AND gone_ns>=?1 "
 					"ORDER BY +id";
+	rw_cleanup(freep) uint32_t *taken = NULL;
+	size_t cap = 0;
 	int rc = SQLITE_OK;
 
 	*ret_n = 0;
@@ -190,15 +201,15 @@ static int load_entities(
 	else
 		sqlite3_bind_int64(st, 2, lanes);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		names_take(db, st);
-		++*ret_n;
+		rw_grow(taken, *ret_n, cap);
+		taken[(*ret_n)++] = names_take(db, st);
 	}
 	if (rc != SQLITE_DONE)
 		return rc;
 	rc = SQLITE_OK;
-	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++)
-		if (id < db->n_names && db->names[id].file_id)
-			rc = names_complete(db, id);
+	for (size_t i = 0; rc == SQLITE_OK && i < *ret_n; i++)
+		if (taken[i] != ENTITY_NONE)
+			rc = names_complete(db, taken[i]);
 	return rc;
 }
 
@@ -449,7 +460,7 @@ int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret)
 		*ret = (uint32_t)id;
 		return SQLITE_OK;
 	}
-	return names_find(db, "id=?1", file_id, NULL, ret);
+	return names_by_number(db, file_id, ret);
 }
 
 int series_name_now(struct series_db *db, int64_t file_id, uint32_t *ret)
@@ -463,7 +474,7 @@ int series_name_now(struct series_db *db, int64_t file_id, uint32_t *ret)
 	}
 	*ret = ENTITY_NONE;
 	db->taking_version = db->names_version;
-	return names_find(db, "id=?1", file_id, NULL, ret);
+	return names_by_number(db, file_id, ret);
 }
 
 static int text_read(struct series_db *db, int64_t file_id, uint64_t *ret)
@@ -660,6 +671,7 @@ void series_db_close(struct history *history)
 
 	blocks_free(db->blocks);
 	sqlite3_finalize(db->having);
+	sqlite3_finalize(db->naming);
 	sqlite3_close(db->db);
 	entities_free(db->entities);
 	map_free(db->ids);

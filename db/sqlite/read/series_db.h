@@ -38,6 +38,7 @@ struct series_db {
 	struct smap *parts;
 	int64_t parts_from_ns, parts_version;
 	sqlite3_stmt *having; /* the metrics of an entity */
+	sqlite3_stmt *naming; /* a name by its number in the file */
 	/* which metrics a name ever had, SERIES_WORDS each; read when it is asked for
 	 * (series_present_load()) */
 	uint64_t *present;

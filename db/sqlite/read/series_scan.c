@@ -679,7 +679,7 @@ static int fill_device(struct filler *filler, const int64_t *entities, size_t n_
 
 	for (size_t i = 0; rc == SQLITE_OK && i < filler->spec->n_metrics; i++) {
 		const struct gather_want want = {.metric = filler->spec->metrics[i],
-			.anchors = true,
+			.anchors = !filler->spec->inside,
 			.entities = entities,
 			.n_entities = n_entities,
 			.known = filler_knows,
@@ -745,12 +745,15 @@ static bool gathered_opens(unsigned metric, const struct gathered *series)
 }
 
 /* Adds the queues of which @metric says that they open to the wanted entities of the device, of
- * which there are *@n. Names are looked up for these alone: nearly all queues stand still. */
+ * which there are *@n, ascending. Names are looked up for these alone: mostly nearly all queues
+ * stand still. */
 static int filler_open_by(struct filler *filler, unsigned metric, size_t *n)
 {
 	const struct gather_want want = {.metric = metric, .anchors = true};
 	struct gathered *series;
 	size_t n_series;
+	const size_t n_before = *n;
+	size_t at = 0;
 	uint32_t id;
 	bool still = false;
 	int rc = SQLITE_OK;
@@ -762,7 +765,10 @@ static int filler_open_by(struct filler *filler, unsigned metric, size_t *n)
 	arena_reset(filler->scratch);
 	rc = blocks_gather(filler->db->blocks, &want, filler->scratch, &series, &n_series);
 	for (size_t k = 0; rc == SQLITE_OK && k < n_series; k++) {
-		if (!gathered_opens(metric, &series[k]))
+		while (at < n_before && filler->file_ids[at] < series[k].entity)
+			at++;
+		const bool there = at < n_before && filler->file_ids[at] == series[k].entity;
+		if (there || !gathered_opens(metric, &series[k]))
 			continue;
 		rc = series_name_now(filler->db, series[k].entity, &id);
 		if (rc != SQLITE_OK || !series_known(filler->db, id, filler->from_ns))
@@ -770,19 +776,21 @@ static int filler_open_by(struct filler *filler, unsigned metric, size_t *n)
 		rw_grow(filler->file_ids, *n, filler->cap_file_ids);
 		filler->file_ids[(*n)++] = series[k].entity;
 	}
+	if (*n > n_before)
+		*n = file_ids_sort(filler->file_ids, *n);
 	return rc;
 }
+
+#define LANES_EVERY 0xffu /* all that there are is asked for: nothing is left to open */
 
 /* The device of filler_device(): its wanted entities, @n of them, ascending, and what opens. */
 static int fill_opened(struct filler *filler, size_t n)
 {
-	const size_t n_asked = n;
+	const bool every = (filler->spec->lanes & LANES_EVERY) == LANES_EVERY;
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; rc == SQLITE_OK && i < filler->spec->n_opens; i++)
+	for (size_t i = 0; rc == SQLITE_OK && !every && i < filler->spec->n_opens; i++)
 		rc = filler_open_by(filler, filler->spec->opens[i], &n);
-	if (n > n_asked)
-		n = file_ids_sort(filler->file_ids, n);
 	if (rc == SQLITE_OK)
 		rc = fill_device(filler, filler->file_ids, n);
 	return rc;
@@ -878,6 +886,17 @@ static void filler_sort(struct filler *filler, struct series *to)
 	}
 }
 
+/* Whose names are read before: without anchors none need be known that has no sample, so queues are
+ * looked up as they come. */
+static unsigned filler_lanes(const struct filler *filler)
+{
+	const struct window_spec *spec = filler->spec;
+
+	if (spec->bare && spec->inside)
+		return WINDOW_LANES;
+	return spec->lanes;
+}
+
 /* Does the file have series of any of the metrics, as far as the counts that its writer keeps say?
  */
 static int filler_has_any(const struct filler *filler, bool *ret)
@@ -917,7 +936,7 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	if (rc == SQLITE_OK && spec->n_entities > 0)
 		rc = series_names_some(db, from_ns, spec->entities, spec->n_entities);
 	else if (rc == SQLITE_OK && any)
-		rc = series_names_lanes(db, from_ns, spec->lanes);
+		rc = series_names_lanes(db, from_ns, filler_lanes(&filler));
 	if (rc == SQLITE_OK && any)
 		rc = fill_series(&filler);
 	if (rc == SQLITE_OK && spec->flows)

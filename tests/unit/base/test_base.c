@@ -102,6 +102,16 @@ static void test_arena(void **state)
 	assert_string_equal(arena_strndup(a, "abcdef", 3), "abc");
 	assert_string_equal(arena_strndup(a, "ab", 30), "ab");
 	arena_free(NULL);
+	for (size_t n = 0; n < 3; n++) { /* into an empty one, and one that has something */
+		struct arena *from = arena_new(), *to = arena_new();
+		const char *here = n ? arena_strdup(to, "here") : "here";
+		const char *given = n < 2 ? arena_strdup(from, "given") : "given";
+		arena_give(from, to);
+		assert_string_equal(arena_strdup(to, "after"), "after");
+		assert_string_equal(here, "here");
+		assert_string_equal(given, "given");
+		arena_free(to);
+	}
 }
 
 static void test_arena_lists(void **state)

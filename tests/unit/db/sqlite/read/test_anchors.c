@@ -192,6 +192,19 @@ static void lanes_are_left_out(void **state)
 	assert_int_equal(entities_count(history_names(history)), 9);
 	assert_int_equal(history_window(history, a, &all, from_ns, to_ns, &window, NULL), 0);
 	assert_int_equal(window.n_series, 3 * 4 + 7);
+	struct window end;
+	assert_int_equal(history_window(history, a, &all, SECONDS(2), to_ns, &window, NULL), 0);
+	const struct window since = window_since(&window, SECONDS(17), a);
+	assert_int_equal(history_window(history, a, &all, SECONDS(17), to_ns, &end, NULL), 0);
+	assert_int_equal(since.n_series, end.n_series);
+	for (size_t i = 0; i < end.n_series; i++) {
+		assert_int_equal(since.series[i].entity, end.series[i].entity);
+		assert_int_equal(since.series[i].n, end.series[i].n);
+		assert_memory_equal(since.series[i].t_ns, end.series[i].t_ns,
+			end.series[i].n * sizeof(*end.series[i].t_ns));
+		assert_memory_equal(since.series[i].value, end.series[i].value,
+			end.series[i].n * sizeof(*end.series[i].value));
+	}
 	assert_int_equal(history_window(history, a, &one, from_ns, to_ns, &window, NULL), 0);
 	assert_int_equal(window.n_series, 3 * 4);
 	history_close(history);
