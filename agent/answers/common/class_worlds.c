@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/common/agent_state.h"
 #include "analyzers/measure/class_world.h"
@@ -142,16 +143,25 @@ static int kept_take(void *arg, int n, char *const *words, char *const *names)
 	return 0;
 }
 
-/* The agent measures each window: what it keeps of the newest one saves reading all ports again. */
+/* The agent measures each window: what it keeps of the newest one saves reading all ports again.
+ * What one that has ended kept is good as long as nothing newer was written. */
 static int kept_read(struct client *client, struct kept_facts *kept, struct err *e)
 {
 	const struct fabric *fabric = client->config->fabric;
+	rw_cleanup(str_done) struct str sql = {0};
+	int64_t last_ns = INT64_MIN + LEAST_NS;
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
 		kept->v[priority] = class_world_blank(fabric, priority);
-	if (!client->agent_alive || client->past)
+	if (client->past)
 		return 0;
-	return history_sql(client->history,
-		"SELECT key, value FROM health WHERE key GLOB 'class/*'", kept_take, kept, e);
+	if (!client->agent_alive) {
+		const int rc = history_range(client->history, NULL, &last_ns, e);
+		if (rc < 0)
+			return rc == -ENODATA ? 0 : rc;
+	}
+	str_addf(&sql, "SELECT key, value FROM health WHERE key GLOB 'class/*' AND t_ns>%lld",
+		(long long)(last_ns - LEAST_NS));
+	return history_sql(client->history, sql.s, kept_take, kept, e);
 }
 
 static int measured_read(
