@@ -36,7 +36,7 @@ export function blindOf(coverage) {
 			const key = b.cause + "\n" + missing;
 			if (!rows.has(key))
 				rows.set(key, { cause: b.cause, missing, instead: b.reported_by, devices: [] });
-			rows.get(key).devices.push(c.device);
+			rows.get(key).devices.push(...c.devices);
 		}
 	return [...rows.values()].sort((a, b) => b.devices.length - a.devices.length || a.cause.localeCompare(b.cause));
 }
@@ -53,10 +53,11 @@ function coverage(ctx, doc) {
 	if (!all.length)
 		return null;
 	const rows = blindOf(all).filter((b) => matches(b, ctx.filter));
-	const silent = all.filter((c) => c.delivers === false).map((c) => c.device);
+	const silent = all.filter((c) => c.delivers === false).flatMap((c) => c.devices);
+	const n = all.reduce((sum, c) => sum + c.devices.length, 0);
 	return panel("Blind for", { class: "coverage", beside: "causes that these switches cannot show, and what is missing" },
 		silent.length ? h("p", {}, mark("unknown"), " nothing is known of ", silent.slice(0, 12).join(", "), silent.length > 12 ? " and " + (silent.length - 12) + " more" : "") : null,
-		rows.length ? table("Blind for", BLIND(all.length), rows, (b) => b.cause + b.missing) : h("p", {}, mark("ok"), " every cause can be seen."));
+		rows.length ? table("Blind for", BLIND(n), rows, (b) => b.cause + b.missing) : h("p", {}, mark("ok"), " every cause can be seen."));
 }
 
 function todo(doc) {

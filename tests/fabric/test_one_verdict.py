@@ -190,7 +190,7 @@ def disagreements_about(faces, one, told):
 
 def blind(faces, rows):
     """Causes that are open at a device and that `doctor` calls invisible there."""
-    coverage = {r["device"]: {b["cause"] for b in r["blind"]} for r in faces.document("doctor", codes=(0, 1))["coverage"] or []}
+    coverage = {device: {b["cause"] for b in r["blind"]} for r in faces.document("doctor", codes=(0, 1))["coverage"] or [] for device in r["devices"]}
     open_at = {(where[0], cause) for cause, _, where, _ in rows.values()}
     return ["doctor is blind for %s at %s, where it is open" % (cause, device) for device, cause in sorted(open_at) if cause in coverage.get(device, ())]
 

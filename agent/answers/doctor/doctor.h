@@ -38,10 +38,11 @@ struct coverage_cause {
 	size_t n_missing;
 };
 
-/* By which absent counters a device is blind for a cause, or shows it less surely. Of a device that
- * delivered nothing lately it says nothing. */
+/* By which absent counters devices are blind for a cause, or show it less surely; those of which
+ * all of it is the same are one row. Of devices that delivered nothing lately it says nothing. */
 struct coverage_row {
-	const char *device;
+	const char **devices;
+	size_t n_devices;
 	bool delivers;
 	const char **sees; /* causes */
 	size_t n_sees;
@@ -127,12 +128,12 @@ void doctor_done(struct doctor_answer *answer);
 
 /*
  * doctor_document - {fabric, time, state, state_why, agent_running, targets: [...], coverage:
- * [{device, delivers, sees: [causes], weak, blind: [{cause, reported_by, missing: [{what, metrics,
+ * [{devices, delivers, sees: [causes], weak, blind: [{cause, reported_by, missing: [{what, metrics,
  * asked}]}]}], data_quality, captures: [...], store, process, traps, agent, todo: [{severity,
  * subject, what, do}]}; todo is empty when nothing is wrong, worst first else. coverage says by
- * which absent counters a device is blind for a cause, or shows it less surely; asked: does the
- * device's profile ask for it, null: not known; of a device that delivered nothing lately
- * (delivers: false) it says nothing. As of client->at_ns: for a past time only the devices are
+ * which absent counters devices are blind for a cause, or show it less surely; asked: do their
+ * profiles ask for it, null: not known; of devices that delivered nothing lately (delivers: false)
+ * it says nothing. As of client->at_ns: for a past time only the devices are
  * known, and todo is empty. Unknown is null, never 0. NULL on failure with @e filled; the caller
  * owns the result.
  */

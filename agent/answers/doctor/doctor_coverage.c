@@ -218,8 +218,9 @@ static int coverage_read_window(
 			if (coverage->devices[i].age_ns[spec->metrics[k]] > age_ns)
 				age_ns = coverage->devices[i].age_ns[spec->metrics[k]];
 	struct window window;
+	/* one of that age counts, and the window begins after its first instant */
 	const int r = history_window(
-		client->history, a, spec, client->at_ns - age_ns, client->at_ns, &window, e);
+		client->history, a, spec, client->at_ns - age_ns - 1, client->at_ns, &window, e);
 	if (r == 0)
 		coverage_take(coverage, &window);
 	return r;
@@ -237,13 +238,14 @@ static int coverage_read(struct coverage *coverage, struct err *e)
 	need_wants(wanted);
 	for (int states = 0; states < 2 && r == 0; states++) {
 		uint16_t metrics[METRIC_COUNT];
-		struct window_spec spec = {.metrics = metrics, .lanes = WINDOW_LANES | mask};
+		struct window_spec spec = {
+			.metrics = metrics, .lanes = WINDOW_LANES | mask, .inside = true};
 		for (unsigned m = 0; m < METRIC_COUNT; m++)
 			if (wanted[m] && (metric_info(m)->kind == METRIC_STATE) == (states == 1))
 				metrics[spec.n_metrics++] = (uint16_t)m;
 		r = coverage_read_window(coverage, &spec, e);
 		const size_t n = spec.n_metrics;
-		spec = (struct window_spec){.metrics = metrics, .bare = true};
+		spec = (struct window_spec){.metrics = metrics, .inside = true, .bare = true};
 		for (size_t i = 0; i < n; i++)
 			if (metric_info(metrics[i])->scope == SCOPE_PRIO &&
 				coverage_lacks(coverage, metrics[i]))
@@ -295,13 +297,13 @@ static SHAPE_OF(coverage_cause, "Blind", "A cause and what it lacks.");
 
 #define SHAPE struct coverage_row
 static const struct field coverage_row_fields[] = {
-	TEXT(device, "Switch.", .known = true),
-	FLAG(delivers, "Does it deliver any sample?"),
-	TEXTS(sees, "Causes that it shows."),
-	ROWS(weak, coverage_cause, "Causes that it shows later or less surely."),
-	ROWS(blind, coverage_cause, "Causes that it cannot show."),
+	TEXTS(devices, "Switches of which all of this is the same."),
+	FLAG(delivers, "Do they deliver any sample?"),
+	TEXTS(sees, "Causes that they show."),
+	ROWS(weak, coverage_cause, "Causes that they show later or less surely."),
+	ROWS(blind, coverage_cause, "Causes that they cannot show."),
 };
-static SHAPE_OF(coverage_row, "Coverage", "Which causes a device can show.");
+static SHAPE_OF(coverage_row, "Coverage", "Which causes devices of a kind can show.");
 #undef SHAPE
 
 /* ---- what that shows ----------------------------------------------------- */
@@ -352,14 +354,79 @@ static void coverage_take_cause(struct arena *a, const struct coverage_device *d
 
 static struct coverage_row coverage_row_of(struct arena *a, const struct coverage_device *device)
 {
-	struct coverage_row row = {.device = arena_strdup(a, device->name),
-		.delivers = device->any,
+	struct coverage_row row = {.delivers = device->any,
 		.sees = arena_array(a, const char *, CAUSE_COUNT),
 		.weak = arena_array(a, struct coverage_cause, CAUSE_COUNT),
 		.blind = arena_array(a, struct coverage_cause, CAUSE_COUNT)};
 	for (int c = CAUSE_NONE + 1; device->any && c < CAUSE_COUNT; c++)
 		coverage_take_cause(a, device, (enum cause)c, &row);
 	return row;
+}
+
+/* The cause says what it needs; what is missing of that is named by its words. */
+static bool coverage_same_cause(
+	const struct coverage_cause *left, const struct coverage_cause *right)
+{
+	bool same = str_eq(left->cause, right->cause) && left->n_missing == right->n_missing;
+	for (size_t i = 0; same && i < left->n_missing; i++)
+		same = str_eq(left->missing[i].what, right->missing[i].what) &&
+			left->missing[i].asked == right->missing[i].asked;
+	return same;
+}
+
+static bool coverage_same_causes(const struct coverage_cause *left, size_t n_left,
+	const struct coverage_cause *right, size_t n_right)
+{
+	bool same = n_left == n_right;
+	for (size_t i = 0; same && i < n_left; i++)
+		same = coverage_same_cause(&left[i], &right[i]);
+	return same;
+}
+
+static bool coverage_same(const struct coverage_row *left, const struct coverage_row *right)
+{
+	return left->delivers == right->delivers &&
+		coverage_same_causes(left->blind, left->n_blind, right->blind, right->n_blind) &&
+		coverage_same_causes(left->weak, left->n_weak, right->weak, right->n_weak);
+}
+
+/* Most devices have exactly what another one has: the same row follows from it. */
+static bool coverage_alike(const struct coverage_device *left, const struct coverage_device *right)
+{
+	return left->any == right->any && left->profiled == right->profiled &&
+		memcmp(left->delivered, right->delivered, sizeof(left->delivered)) == 0 &&
+		memcmp(left->asked, right->asked, sizeof(left->asked)) == 0;
+}
+
+/* The row of the device at @at, among those of the devices before it. */
+static size_t coverage_kind_of(
+	const struct coverage *coverage, size_t at, const size_t *kinds, struct doctor *doctor)
+{
+	struct doctor_answer *answer = doctor->answer;
+	for (size_t i = at; i-- > 0;)
+		if (coverage_alike(&coverage->devices[i], &coverage->devices[at]))
+			return kinds[i];
+	const struct coverage_row row = coverage_row_of(doctor->arena, &coverage->devices[at]);
+	for (size_t i = 0; i < answer->n_coverage; i++)
+		if (coverage_same(&answer->coverage[i], &row))
+			return i;
+	answer->coverage[answer->n_coverage] = row;
+	return answer->n_coverage++;
+}
+
+/* A row for each kind of device, in the order of its first one. */
+static void coverage_rows(const struct coverage *coverage, struct doctor *doctor)
+{
+	struct doctor_answer *answer = doctor->answer;
+	rw_cleanup(freep) size_t *kinds = rw_calloc(coverage->n, sizeof(*kinds));
+	answer->coverage = arena_array(doctor->arena, struct coverage_row, coverage->n);
+	for (size_t i = 0; i < coverage->n; i++) {
+		kinds[i] = coverage_kind_of(coverage, i, kinds, doctor);
+		struct coverage_row *row = &answer->coverage[kinds[i]];
+		arena_grow_pow2(doctor->arena, row->devices, row->n_devices);
+		row->devices[row->n_devices++] =
+			arena_strdup(doctor->arena, coverage->devices[i].name);
+	}
 }
 
 int doctor_coverage(struct doctor *doctor, struct err *e)
@@ -376,13 +443,10 @@ int doctor_coverage(struct doctor *doctor, struct err *e)
 	if (r < 0)
 		return r;
 	coverage_declared(&coverage);
-	struct doctor_answer *answer = doctor->answer;
-	answer->n_coverage = coverage.n;
-	answer->coverage = arena_array(doctor->arena, struct coverage_row, coverage.n);
-	for (size_t i = 0; i < coverage.n; i++)
-		answer->coverage[i] = coverage_row_of(doctor->arena, &coverage.devices[i]);
+	coverage_rows(&coverage, doctor);
 	json_object_set_new(doctor->doc, "coverage",
-		shape_rows_json(&coverage_row_shape, answer->coverage, answer->n_coverage));
+		shape_rows_json(
+			&coverage_row_shape, doctor->answer->coverage, doctor->answer->n_coverage));
 	return 0;
 }
 
@@ -414,41 +478,10 @@ static void coverage_put(FILE *out, const char *head, const struct coverage_caus
 	fputc('\n', out);
 }
 
-/* The cause says what it needs; what is missing of that is named by its words. */
-static bool coverage_same_cause(
-	const struct coverage_cause *left, const struct coverage_cause *right)
+static void coverage_put_kind(FILE *out, const struct coverage_row *row)
 {
-	bool same = str_eq(left->cause, right->cause) && left->n_missing == right->n_missing;
-	for (size_t i = 0; same && i < left->n_missing; i++)
-		same = str_eq(left->missing[i].what, right->missing[i].what) &&
-			left->missing[i].asked == right->missing[i].asked;
-	return same;
-}
-
-static bool coverage_same_causes(const struct coverage_cause *left, size_t n_left,
-	const struct coverage_cause *right, size_t n_right)
-{
-	bool same = n_left == n_right;
-	for (size_t i = 0; same && i < n_left; i++)
-		same = coverage_same_cause(&left[i], &right[i]);
-	return same;
-}
-
-static bool coverage_same(const struct coverage_row *left, const struct coverage_row *right)
-{
-	return left->delivers == right->delivers &&
-		coverage_same_causes(left->blind, left->n_blind, right->blind, right->n_blind) &&
-		coverage_same_causes(left->weak, left->n_weak, right->weak, right->n_weak);
-}
-
-/* The first device of a kind, with the names of those that are like it. */
-static void coverage_put_kind(FILE *out, const struct doctor_answer *doctor, size_t first)
-{
-	const struct coverage_row *row = &doctor->coverage[first];
-	fprintf(out, "COVERAGE     %s", row->device);
-	for (size_t i = first + 1; i < doctor->n_coverage; i++)
-		if (coverage_same(row, &doctor->coverage[i]))
-			fprintf(out, ", %s", doctor->coverage[i].device);
+	for (size_t i = 0; i < row->n_devices; i++)
+		fprintf(out, "%s%s", i ? ", " : "COVERAGE     ", row->devices[i]);
 	if (!row->delivers) {
 		fputs(": unknown, nothing was delivered lately\n", out);
 		return;
@@ -461,13 +494,8 @@ static void coverage_put_kind(FILE *out, const struct doctor_answer *doctor, siz
 
 void coverage_print(FILE *out, const struct doctor_answer *doctor)
 {
-	for (size_t i = 0; i < doctor->n_coverage; i++) {
-		bool told = false;
-		for (size_t k = 0; k < i; k++)
-			told = told || coverage_same(&doctor->coverage[k], &doctor->coverage[i]);
-		if (!told)
-			coverage_put_kind(out, doctor, i);
-	}
+	for (size_t i = 0; i < doctor->n_coverage; i++)
+		coverage_put_kind(out, &doctor->coverage[i]);
 	if (doctor->n_coverage > 0)
 		fputc('\n', out);
 }

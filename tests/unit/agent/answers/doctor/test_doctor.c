@@ -233,6 +233,18 @@ static void look_at_traps(const struct place *p)
 	}
 }
 
+/* The row that names the device. */
+static const json_t *coverage_of(const json_t *doc, const char *device)
+{
+	json_t *kind, *name;
+	size_t i, k;
+	json_array_foreach (json_object_get(doc, "coverage"), i, kind)
+		json_array_foreach (json_object_get(kind, "devices"), k, name)
+			if (str_eq(json_string_value(name), device))
+				return kind;
+	return NULL;
+}
+
 static const json_t *coverage_cause(const json_t *device, const char *list, const char *cause)
 {
 	return row(device, list, "cause", cause);
@@ -336,9 +348,8 @@ static void test_coverage(void **state)
 	store_close(store);
 	entities_free(entities);
 	json_t *doc = doctor_json(p, &code);
-	const json_t *bare = row(doc, "coverage", "device", "bare"),
-		     *whole = row(doc, "coverage", "device", "whole"),
-		     *stale = row(doc, "coverage", "device", "stale");
+	const json_t *bare = coverage_of(doc, "bare"), *whole = coverage_of(doc, "whole"),
+		     *stale = coverage_of(doc, "stale");
 	for (size_t i = 0; i < rw_countof(blind); i++)
 		if (!coverage_cause(bare, "blind", blind[i]))
 			fail_msg("%s is not blind", blind[i]);
@@ -359,16 +370,17 @@ static void test_coverage(void **state)
 	assert_int_equal(json_array_size(json_object_get(whole, "weak")), 0);
 	assert_true(json_array_size(json_object_get(whole, "sees")) > 30);
 	assert_true(json_is_false(json_object_get(stale, "delivers")));
+	assert_ptr_equal(bare, coverage_of(doc, "bare2")); /* equal ones stand once */
+	assert_int_equal(json_array_size(json_object_get(bare, "devices")), 2);
 	assert_int_equal(json_array_size(json_object_get(stale, "sees")), 0);
 	/* counters of three polls ago are no counters; settings are read seldom, and count longer
 	 */
-	const json_t *told = row(doc, "coverage", "device", "sonic");
+	const json_t *told = coverage_of(doc, "sonic");
 	if (coverage_cause(told, "blind", "ecn_late") || coverage_cause(told, "blind", "ecn_off"))
 		fail_msg("marks of 11 s ago are no marks");
 	if (coverage_cause(told, "blind", "headroom_small"))
 		fail_msg("watermarks of a minute ago are no watermarks");
-	const json_t *late = row(doc, "coverage", "device", "late"),
-		     *settings = row(doc, "coverage", "device", "settings");
+	const json_t *late = coverage_of(doc, "late"), *settings = coverage_of(doc, "settings");
 	assert_true(json_is_false(json_object_get(late, "delivers")));
 	assert_int_equal(json_array_size(json_object_get(settings, "blind")), 0);
 	assert_int_equal(json_array_size(json_object_get(settings, "weak")), 0);
@@ -398,7 +410,7 @@ static void test_live(void **state)
 	const json_t *good = row(doc, "targets", "name", "good"),
 		     *dead = row(doc, "targets", "name", "dead");
 	assert_true(number_of(good, "varbinds_per_s") > 0);
-	const json_t *shows = row(doc, "coverage", "device", "good");
+	const json_t *shows = coverage_of(doc, "good");
 	assert_true(coverage_sees(shows, "missing_route"));
 	assert_non_null(coverage_cause(shows, "blind", "slow_receiver"));
 	/* optics are asked for, PFC is in no column of this profile */
@@ -407,7 +419,7 @@ static void test_live(void **state)
 	assert_true(json_is_false(json_object_get(json_array_get(lacks, 0), "asked")));
 	lacks = json_object_get(coverage_cause(shows, "blind", "optic_degrading"), "missing");
 	assert_true(json_is_true(json_object_get(json_array_get(lacks, 0), "asked")));
-	shows = row(doc, "coverage", "device", "dead");
+	shows = coverage_of(doc, "dead");
 	assert_true(json_is_false(json_object_get(shows, "delivers")));
 	assert_true(number_of(good, "max_repetitions") == 25);
 	assert_true(number_of(good, "interval_s") == 0.5);
