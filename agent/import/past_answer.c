@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "base/text_clean.h"
 
-#define TIME_MOST_MS 253402300800000.0 /* the year 10000 */
+#define TIME_MOST_MS 9e12 /* the year 2255: nanoseconds have 63 bits */
 
 enum { STATUS, DATA, WARNINGS, PARTIAL, COMPLAINT, ANSWER_MEMBERS };
 static const char *const answer_names[] = {[STATUS] = "status",
