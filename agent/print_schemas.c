@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "agent/ranks/rank_answer.h"
 #include "agent/xray/xray_answer.h"
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -72,6 +73,7 @@ static const struct printed {
 	{"topology-show", NULL, &topo_answer_shape, false, false},
 	{"topology-check", NULL, &topology_audit_shape, false, false},
 	{"lint", NULL, &lint_answer_shape, false, false},
+	{"import-collectives", NULL, &rank_answer_shape, false, false},
 	{"xray-learn", NULL, &xray_learn_answer_shape, false, false},
 	{"xray-predict", NULL, &xray_paths_answer_shape, false, false},
 	{"xray-prescribe", NULL, &xray_paths_answer_shape, false, false},

@@ -1,5 +1,5 @@
-/* cmd_import - "rocewatch import": what hosts print about their NICs and collectives, and history
- * that another database has. */
+/* cmd_import - "rocewatch import": what hosts and jobs say about their NICs and collectives, and
+ * history that another database has. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/client/client.h"
 #include "agent/import/import_host.h"
 #include "agent/import/past.h"
 #include "agent/modules.h"
+#include "agent/ranks/rank_answer.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/locked.h"
@@ -25,6 +28,11 @@ extern const struct command command_import;
 static const struct command_option options[] = {
 	{"host", 0, "NAME", "whose text it is, where the text does not say so"},
 	{"nic", 0, "NAME", "of which NIC, where the text does not say so"},
+	{"job-file", 0, "FILE",
+		"what runs where: squeue --json or kubectl get pods -A -o json; ranks lie in "
+		"blocks on its hosts, in their order"},
+	{"job", 0, "NAME", "its job (default: the one with as many GPUs as there are ranks)"},
+	{"note", 0, NULL, "add each row's sentence to the incident that it names"},
 	{"below", 0, "RATIO", "flag a node below this share of the median (default: 90%)"},
 	{"profile", 0, "NAME",
 		"what the series mean: snmp_exporter, gnmic, rocewatch, a built-in profile with a "
@@ -39,7 +47,7 @@ static const struct command_option options[] = {
 	{"token-file", 0, "FILE", "file that holds a bearer token"},
 	{"ca", 0, "FILE", "authorities that may have signed its certificate"},
 	{"rate", 0, "N", "requests a second at most (default: 2)"},
-	{"timeout", 0, "DUR", "limit of one request (default: 1m)"},
+	{"timeout", 0, "DUR", "limit of one request (default: 1m; 20s for RAS in all)"},
 	{0},
 };
 
@@ -321,6 +329,106 @@ static int cmd_import_victoria(struct command_args *args)
 	"unknown, and is said at the end. Nothing is written to the server. docs/past.md has the " \
 	"profiles and the limits."
 
+/* ---- collectives ------------------------------------------------------------ */
+
+#define RAS_PREFIX "ras:"
+enum { RAS_SECONDS = 20, RAS_SECONDS_MOST = 600 };
+
+static int collectives_read_one(
+	struct collective_set *set, const char *source, unsigned seconds, struct err *e)
+{
+	rw_cleanup(freep) char *text = NULL;
+	size_t n = 0;
+	int rc;
+	if (strncmp(source, RAS_PREFIX, strlen(RAS_PREFIX)) == 0)
+		rc = collective_ras(source + strlen(RAS_PREFIX), seconds, &text, &n, e);
+	else if (str_eq(source, "-"))
+		rc = read_stdin(IMPORT_TEXT_MAX, &text, &n, e);
+	else
+		rc = str_read_file(source, IMPORT_TEXT_MAX, &text, &n, e);
+	if (rc < 0)
+		return rc;
+	return collective_read(set, text, n, source, e);
+}
+
+static int collectives_note(struct client *client, const struct rank_answer *answer, struct err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; i < answer->n_rows && rc == 0; i++)
+		if (answer->rows[i].n_incidents > 0)
+			rc = command_incident_note(
+				client, answer->rows[i].incidents[0], answer->rows[i].text, e);
+	return rc;
+}
+
+static int collectives_tell(struct command_args *args, struct collective_set *set,
+	struct client *client, const char *why, struct err *e)
+{
+	struct rank_answer answer;
+	const struct rank_ask ask = {.client = client,
+		.client_why = why,
+		.job_file = command_opt(&command_import, args, "job-file"),
+		.job = command_opt(&command_import, args, "job")};
+	int rc = rank_answer_make(set, &ask, &answer, e);
+	if (rc == 0 && client && command_opt(&command_import, args, "note"))
+		rc = collectives_note(client, &answer, e);
+	if (rc < 0)
+		return rc;
+	json_t *doc = shape_json(&rank_answer_shape, &answer);
+	rc = answer_print(stdout, doc, &answer, &rank_view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	if (rc < 0)
+		return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+	return 0;
+}
+
+/* Without a database that somebody named, the ranks alone are told. */
+static int collectives_with_database(
+	struct command_args *args, struct collective_set *set, struct err *e)
+{
+	struct client client = {0};
+	struct err why = {0};
+	struct client *known = &client;
+	int rc = command_open(&client, args->g, 15 * 60 * NS_PER_S, &why);
+	if (rc < 0 && (args->g->db || args->g->config_named)) {
+		*e = why;
+		return rc;
+	}
+	if (rc < 0)
+		known = NULL;
+	rc = collectives_tell(args, set, known, why.text, e);
+	if (known)
+		client_done(&client);
+	return rc;
+}
+
+static int cmd_import_run_collectives(struct command_args *args)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct collective_set set;
+	struct err e = {0};
+	int64_t limit_ns = RAS_SECONDS * NS_PER_S;
+	const char *given = command_opt(&command_import, args, "timeout");
+	if (given &&
+		(unit_duration(given, &limit_ns, &e) < 0 || limit_ns < NS_PER_S ||
+			limit_ns > RAS_SECONDS_MOST * NS_PER_S))
+		return usage_error(&command_import, "--timeout: '%.32s' is not 1s to %ds", given,
+			RAS_SECONDS_MOST);
+	const unsigned seconds = (unsigned)(limit_ns / NS_PER_S);
+	int rc = 0;
+	collective_set_init(&set, a);
+	for (int i = 1; i < args->argc && rc == 0; i++)
+		rc = collectives_read_one(&set, args->argv[i], seconds, &e);
+	if (rc == 0)
+		rc = collectives_with_database(args, &set, &e);
+	collective_set_done(&set);
+	if (rc >= 0)
+		return EXIT_OK;
+	err_print(stderr, &e);
+	return EXIT_FAILED;
+}
+
 #define STDIN_TOO                                                                                  \
 	"FILE is \"-\" for standard input. Lines may carry the tags of pdsh and mpirun. Nothing "  \
 	"is "                                                                                      \
@@ -397,12 +505,34 @@ static const struct subcommand subcommands[] = {
 				"fetches a week of what gnmic has subscribed to",
 				.not_run = NEEDS_SERVER}},
 		.run = cmd_import_victoria},
+	{.name = "collectives",
+		.args = "SOURCE...",
+		.summary = "which rank the others waited for, and what its port did then",
+		.help = "SOURCE is a file, or ras:HOST[:PORT] for the RAS service of a job that "
+			"runs. Files are PyTorch's flight recorder as JSON (format 2, one file a "
+			"rank, whose name ends with the rank), logs of NCCL's inspector (format "
+			"v4) and what ncclras --format json --verbose prints; several kinds in one "
+			"call complete each other. A pickle is code and is refused.\n\n"
+			"Clocks of hosts are not trusted: who was late follows from the order of "
+			"collectives and from their durations, and is undecided where these do not "
+			"tell. With a database, each late rank's port and host are looked up in "
+			"its "
+			"incidents and counters: what was wrong there, or that the network was "
+			"innocent. Nothing is stored but with --note.",
+		.options = "job-file job timeout note",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"import collectives inspector.log",
+				     "names the ranks that others waited for, and their ports"},
+			{"import collectives inspector.log --note",
+				"adds what it finds to the incidents that explain it"}},
+		.run = cmd_import_run_collectives},
 	{0},
 };
 
 const struct command command_import = {
 	.name = "import",
-	.summary = "what hosts print, compared; history of another database, as a case",
+	.summary = "what hosts and jobs say, compared; history of another database, as a case",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.subs = subcommands,

@@ -63,6 +63,7 @@ def make_world():
     shutil.copy(golden + "import/leaf/leaf-01.json", "config_db.json")
     for source in ["nccl_nodes/node-00%d.txt" % n for n in range(1, 6)] + ["nccl_log/job.log", "ethtool_mlx5/before.txt", "ethtool_mlx5/after.txt"]:
         shutil.copy(golden + "hosts/" + source, ".")
+    shutil.copy(SOURCE + "/tests/fuzz/corpus/collectives/inspector.jsonl", "inspector.log")
     for source in ("samples.csv", "job.csv", "links.csv"):
         shutil.copy(golden + "xray/tiers/" + source, ".")
 

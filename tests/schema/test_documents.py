@@ -46,6 +46,7 @@ RUNS = {
     "db vacuum": ["late:"],
     "event add": ["late: --text done --device leaf1", "live: --text done"],
     "event list": [ON_ALL + ": --since 1970-01-01"],
+    "import collectives": [": {source}/tests/fuzz/corpus/collectives/inspector.jsonl"],
     "import ethtool": [": {golden}/hosts/ethtool_one/one.txt", ": {golden}/hosts/ethtool_mlx5/before.txt {golden}/hosts/ethtool_mlx5/after.txt",
                        ": {golden}/hosts/ethtool_module/m.txt", ": {golden}/hosts/hw_counters/hw.txt"],
     "import nccl-log": [": {golden}/hosts/nccl_log/job.log", ": {golden}/hosts/nccl_log_sockets/job.log"],
@@ -119,7 +120,7 @@ class Site:
     def __init__(self, binary, folder):
         self.binary, self.folder, self.agent = binary, folder, None
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
-        self.words = {"golden": GOLDEN, "tmp": folder}
+        self.words = {"golden": GOLDEN, "tmp": folder, "source": os.path.realpath(__file__ + "/../../..")}
         self.global_options = {}
 
     def path(self, name):

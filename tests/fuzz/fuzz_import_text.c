@@ -1,5 +1,5 @@
-/* fuzz_import_nccl_tests - text of a host from anyone: a document of rows, or a mistake that says
- * what was expected; never both. */
+/* fuzz_import_text - text of a host from anyone, by each reader: a document of rows, or a mistake
+ * that says what was expected; never both. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -18,8 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{(const char *)data + half, size - half, "second", "host-1", ""},
 		{(const char *)data, size, "both", "", ""},
 	};
-	for (size_t i = 0; i < 3; i += 2) {
-		json_t *doc = import_nccl_tests(texts + i, i == 0 ? 2 : 1, 0.9, &e);
+	for (size_t i = 0; import_kinds[i / 2].name; i++) {
+		const size_t n = i % 2 ? 1 : 2;
+		json_t *doc = import_kinds[i / 2].read(texts + i % 2 * 2, n, 0.9, &e);
 		if (!doc && !e.code)
 			abort();
 		if (doc && !json_is_array(json_object_get(doc, "rows")))
