@@ -11,7 +11,9 @@ struct lint_engine {
 	struct arena *arena; /* of it and all below */
 	const struct lint_graph *graph;
 	/* of the whole fabric; NULL until they are asked for */
-	uint64_t *routes; /* n_leaves x words */
+	const uint64_t *routes; /* n_leaves x words */
+	bool routes_given;
+	const bool *lossless; /* by node; NULL: all are */
 	uint32_t *distances; /* n_leaves x n_switches */
 	void (*pause)(void *arg);
 	void *pause_arg;
@@ -26,6 +28,7 @@ struct lint_engine {
 	size_t first_waiting, n_waiting;
 	bool *queued;
 	enum lint_reroute reroute;
+	bool failed; /* something has */
 	uint64_t **depends; /* by switch: for each port in, its set of ports out */
 	uint64_t *depend_words;
 	size_t n_depend_words;
@@ -113,17 +116,19 @@ static void set_failures(struct lint_engine *engine, const struct lint_failures 
 static void measure_whole(struct lint_engine *engine)
 {
 	const struct lint_graph *graph = engine->graph;
-	if (engine->routes)
+	if (engine->distances)
 		return;
-	engine->routes = arena_array(engine->arena, uint64_t, graph->n_leaves * graph->words + 1);
+	uint64_t *routes = arena_array(engine->arena, uint64_t, graph->n_leaves * graph->words + 1);
 	engine->distances =
 		arena_array(engine->arena, uint32_t, graph->n_leaves * graph->n_switches + 1);
 	set_failures(engine, &(struct lint_failures){.n = 0});
 	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
 		uint32_t *distance = engine->distances + leaf * graph->n_switches;
 		measure_distances(engine, graph->leaves[leaf], distance, engine->queue);
-		choose_next_hops(engine, distance, engine->routes + leaf * graph->words);
+		choose_next_hops(engine, distance, routes + leaf * graph->words);
 	}
+	if (!engine->routes_given)
+		engine->routes = routes;
 }
 
 /* The routes of the whole fabric without what is dead; who has none left sends downwards. */
@@ -145,11 +150,17 @@ static void reroute_locally(struct lint_engine *engine, size_t leaf)
 	}
 }
 
+/* Converged routing is as it was given as long as nothing has failed. */
+static bool keeps_routes(const struct lint_engine *engine)
+{
+	return engine->reroute != LINT_CONVERGED || (engine->routes_given && !engine->failed);
+}
+
 static void find_next_hops(struct lint_engine *engine, size_t leaf)
 {
 	if (engine->pause)
 		engine->pause(engine->pause_arg);
-	if (engine->reroute != LINT_CONVERGED) {
+	if (keeps_routes(engine)) {
 		reroute_locally(engine, leaf);
 		return;
 	}
@@ -232,6 +243,24 @@ static void walk_leaf(struct lint_engine *engine, size_t leaf)
 static size_t node_of(const struct lint_graph *graph, uint32_t at, size_t in)
 {
 	return graph->switches[at].first_port + in;
+}
+
+/* Who drops what finds no room makes nobody wait. */
+static void forget_lossy(struct lint_engine *engine)
+{
+	const struct lint_graph *graph = engine->graph;
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		for (size_t in = 0; in < s->n_ports; in++) {
+			uint64_t *depends = engine->depends[i] + in * s->words;
+			if (!engine->lossless[s->first_port + in])
+				memset(depends, 0, s->words * sizeof(*depends));
+			for (size_t p = 0; p < s->n_ports; p++)
+				if (!engine->lossless[node_of(
+					    graph, s->ports[p].peer, s->ports[p].peer_port)])
+					lint_remove(depends, p);
+		}
+	}
 }
 
 /* Takes away, again and again, what nobody waits for. True when something is left: a ring. */
@@ -380,9 +409,10 @@ bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
 	const struct lint_failures *failures, struct lint_ring *ret, struct arena *a)
 {
 	const struct lint_graph *graph = engine->graph;
-	if (reroute != LINT_CONVERGED)
-		measure_whole(engine);
 	engine->reroute = reroute;
+	engine->failed = failures->n > 0;
+	if (keeps_routes(engine))
+		measure_whole(engine);
 	set_failures(engine, failures);
 	memset(engine->depend_words, 0, engine->n_depend_words * sizeof(*engine->depend_words));
 	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
@@ -391,6 +421,8 @@ bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
 		find_next_hops(engine, leaf);
 		walk_leaf(engine, leaf);
 	}
+	if (engine->lossless)
+		forget_lossy(engine);
 	if (!trim(engine))
 		return false;
 	if (ret)
@@ -450,6 +482,22 @@ struct lint_engine *lint_engine_new(const struct lint_graph *graph)
 			engine->node_switch[s->first_port + p] = (uint32_t)i;
 	}
 	return engine;
+}
+
+void lint_engine_routes(struct lint_engine *engine, const uint64_t *routes)
+{
+	engine->routes = routes;
+	engine->routes_given = true;
+}
+
+bool lint_engine_routed(const struct lint_engine *engine)
+{
+	return engine->routes_given;
+}
+
+void lint_engine_lossless(struct lint_engine *engine, const bool *lossless)
+{
+	engine->lossless = lossless;
 }
 
 void lint_engine_pause(struct lint_engine *engine, void (*pause)(void *arg), void *arg)

@@ -52,6 +52,16 @@ void lint_engine_free(struct lint_engine *engine);
 /* lint_engine_pause - @pause is called now and then by long work. */
 void lint_engine_pause(struct lint_engine *engine, void (*pause)(void *arg), void *arg);
 
+/* lint_engine_routes - the next hops of the whole fabric are @routes, as those of lint_routes, and
+ * not all shortest paths; before anything is asked. After failures converged routing takes shortest
+ * paths all the same, the others what is left of these. Lent until the engine goes. */
+void lint_engine_routes(struct lint_engine *engine, const uint64_t *routes);
+/* lint_engine_routed - are they? */
+bool lint_engine_routed(const struct lint_engine *engine);
+/* lint_engine_lossless - only the buffers behind these ports (.first_port + port) send pause: a
+ * priority that is not lossless everywhere. NULL: all. Lent until another is given. */
+void lint_engine_lossless(struct lint_engine *engine, const bool *lossless);
+
 /* lint_cyclic - is there a ring with these failures? @ret (may be NULL) gets the shortest one found
  * around one place, in @a. */
 bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,

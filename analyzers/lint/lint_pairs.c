@@ -501,6 +501,13 @@ static bool walks_all(const struct lint_graph *graph, unsigned failures, enum li
 	return way == LINT_WALK;
 }
 
+/* No shortcut speaks of given routes. */
+static void judge_nothing(struct judge *judge, unsigned failures)
+{
+	judge->verdict.singles = judge->verdict.pairs = 0;
+	judge->verdict.unjudged = failures > 0;
+}
+
 struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_graph *graph,
 	enum lint_reroute reroute, unsigned failures, enum lint_way way, struct arena *a)
 {
@@ -522,6 +529,8 @@ struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_gra
 		return judge.verdict;
 	if (judge.verdict.walked)
 		judge_all_walked(&judge, failures);
+	else if (lint_engine_routed(engine))
+		judge_nothing(&judge, failures);
 	else if (reroute == LINT_CONVERGED)
 		judge_converged(&judge, failures);
 	else if (reroute != LINT_TAGGED)

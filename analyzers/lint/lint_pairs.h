@@ -27,6 +27,7 @@ struct lint_verdict { /* of one way to reroute */
 	bool whole_cyclic; /* with nothing failed */
 	uint64_t singles, cyclic_singles;
 	uint64_t pairs, cyclic_pairs; /* of two elements neither of which does it alone */
+	bool unjudged; /* no failure was judged: with given routes each would have to be walked */
 	uint64_t unjudged_pairs; /* that would have to be walked, and are too many */
 	struct lint_example whole, single[LINT_EXAMPLES_MAX], pair[LINT_EXAMPLES_MAX];
 	size_t n_single, n_pair;

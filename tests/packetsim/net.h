@@ -73,6 +73,7 @@ struct port {
 	int64_t paused_since;
 	/* as a receiver: its priority group */
 	uint64_t in_reserve, in_shared, in_headroom, headroom_size;
+	bool lossy; /* drops what finds no room, and never asks for pause */
 	bool xoff, pfc_waiting, pfc_asks;
 	uint32_t xoff_generation;
 	int64_t xoff_since;

@@ -194,13 +194,14 @@ void switch_arrive(struct net *net, uint32_t index, uint32_t packet)
 	}
 	if (!group_admit(node, port, what->size)) {
 		port->count[COUNT_DROPS]++;
-		net->drops++;
+		net->drops += !port->lossy;
 		frame_free(net, packet);
 		return;
 	}
 	fifo_put(net, &egress->data, packet);
 	peak_of(egress, PEAK_QUEUE, egress->data.bytes);
-	if (!port->xoff && (port->in_headroom > 0 || port->in_shared >= group_limit(node, port)))
+	if (!port->xoff && !port->lossy &&
+		(port->in_headroom > 0 || port->in_shared >= group_limit(node, port)))
 		port_ask_pause(net, index, true);
 	port_kick(net, out);
 }
