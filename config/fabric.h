@@ -120,7 +120,7 @@ struct fabric_threshold { /* declared thresholds: what no protocol can read back
 	int priority;
 	/* sizes: 0 = not given; pmax, alpha: NAN = not given */
 	uint64_t kmin_bytes, kmax_bytes, headroom_bytes, xoff_level_bytes, xon_level_bytes,
-		xon_offset_bytes, cell_bytes, pool_bytes;
+		xon_offset_bytes, cell_bytes, pool_bytes, headroom_pool_bytes;
 	double pmax, alpha;
 	double kmin_share, kmax_share; /* of relative ECN; NAN = not given */
 };

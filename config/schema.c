@@ -351,7 +351,12 @@ static const struct field threshold_rows[] = {
 	THRESHOLD(xon_level_bytes, "xon_level", "Fill level at which sending resumes."),
 	THRESHOLD(xon_offset_bytes, "xon_offset", "Sending resumes this far below the limit."),
 	THRESHOLD(cell_bytes, "cell", "Size of one buffer cell."),
-	THRESHOLD(pool_bytes, "pool", "Size of the shared buffer pool."),
+	THRESHOLD(pool_bytes, "pool",
+		"Size of the shared buffer pool, without headroom (SONiC: size of the lossless "
+		"pool)."),
+	THRESHOLD(headroom_pool_bytes, "headroom_pool",
+		"Size of the buffer that holds the headroom of all ports (SONiC: xoff of the "
+		"lossless pool)."),
 };
 TABLE(threshold_section, fabric_threshold, threshold_rows,
 	"Buffer and ECN thresholds where no protocol can read them back. What a device reports "

@@ -38,7 +38,7 @@ int state_observe(
 {
 	static const uint16_t metrics[] = {M_PORT_SPEED_BPS, M_CFG_CABLE, M_CFG_PFC_ENABLED,
 		M_CFG_PG_ALPHA_EXP, M_CFG_PG_HEADROOM, M_CFG_ECN_KMIN, M_CFG_ECN_RELATIVE,
-		M_CFG_CBFC_ENABLED, M_CFG_POOL};
+		M_CFG_CBFC_ENABLED, M_CFG_POOL, M_CFG_POOL_HEADROOM, M_CFG_PFCWD_DETECT};
 	const struct window_spec spec = {.metrics = metrics,
 		.n_metrics = rw_countof(metrics),
 		.lanes = WINDOW_LANES | client->config->fabric->lossless_mask};

@@ -30,7 +30,7 @@ struct import_row { /* thresholds of one lossless priority of one port; 0 or NAN
 	enum import_buffers buffers;
 	const char *profile; /* that is missing; NULL */
 	int line; /* where it is named; 0 unknown */
-	uint64_t kmin, kmax, headroom, xon_level, xon_offset, pool;
+	uint64_t kmin, kmax, headroom, xon_level, xon_offset, pool, headroom_pool;
 	double pmax, alpha;
 	double kmin_share, kmax_share; /* relative ECN; NAN: .kmin and .kmax count */
 };

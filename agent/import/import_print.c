@@ -261,7 +261,8 @@ static bool row_same(const struct import_row *left, const struct import_row *rig
 	return left->lossless == right->lossless && left->kmin == right->kmin &&
 		left->kmax == right->kmax && left->headroom == right->headroom &&
 		left->xon_level == right->xon_level && left->xon_offset == right->xon_offset &&
-		left->pool == right->pool && import_print_same(left->pmax, right->pmax) &&
+		left->pool == right->pool && left->headroom_pool == right->headroom_pool &&
+		import_print_same(left->pmax, right->pmax) &&
 		import_print_same(left->alpha, right->alpha) &&
 		import_print_same(left->kmin_share, right->kmin_share) &&
 		import_print_same(left->kmax_share, right->kmax_share);
@@ -302,6 +303,7 @@ static void row_print(const struct import_device *device, const char *port, unsi
 	size_print(out, "xon_offset", row->xon_offset);
 	size_print(out, "cell", device->cell_bytes);
 	size_print(out, "pool", row->pool);
+	size_print(out, "headroom_pool", row->headroom_pool);
 	fputs(" }\n", out);
 }
 

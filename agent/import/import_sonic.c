@@ -460,6 +460,7 @@ static void buffer_read(const struct sonic_row *row, const char *pools, struct i
 		return;
 	const struct sonic_row pool_row = sonic_row(row->file, pools, pool);
 	sonic_bytes(&pool_row, "size", &to->pool);
+	sonic_bytes(&pool_row, "xoff", &to->headroom_pool);
 }
 
 /* names_port - does "A,B", of @n bytes, hold @port? Older releases have several ports in one key.
@@ -619,7 +620,7 @@ static void force_read(
 			to->buffers = IMPORT_BUFFERS_NOT_IN_FORCE;
 		return;
 	}
-	to->headroom = to->xon_level = to->xon_offset = to->pool = 0;
+	to->headroom = to->xon_level = to->xon_offset = to->pool = to->headroom_pool = 0;
 	to->alpha = NAN;
 	buffer_read(&row, "BUFFER_POOL_TABLE", to);
 }

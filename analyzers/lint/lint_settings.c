@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyzers/measure/formulas.h"
 #include "base/arena.h"
@@ -85,7 +86,7 @@ static uint64_t cable_of(const struct lint_settings_in *in, const struct fabric_
 
 /* Of one priority of a port; NAN: not known. */
 struct lint_values {
-	double kmin, alpha, headroom, pool;
+	double kmin, alpha, headroom, pool, headroom_pool;
 };
 
 static double bytes_or_unknown(uint64_t bytes)
@@ -105,8 +106,10 @@ static void values_read(const struct lint_settings_in *in, const struct fabric_p
 {
 	const struct port_seen *seen = seen_at(in, port);
 	const struct port_prio *prio = seen ? observed_prio(seen, priority) : NULL;
-	if (seen)
+	if (seen) {
 		take_known(&values->pool, seen->device->pool_bytes);
+		take_known(&values->headroom_pool, seen->device->headroom_pool_bytes);
+	}
 	if (!prio)
 		return;
 	if (prio->ecn_relative == 1)
@@ -133,12 +136,13 @@ static struct lint_values values_of(
 	const struct lint_settings_in *in, const struct fabric_port *port, int priority)
 {
 	const struct fabric_threshold *t = fabric_threshold_of(in->graph->fabric, port, priority);
-	struct lint_values values = {NAN, NAN, NAN, NAN};
+	struct lint_values values = {NAN, NAN, NAN, NAN, NAN};
 	if (t)
 		values = (struct lint_values){.kmin = bytes_or_unknown(t->kmin_bytes),
 			.alpha = t->alpha,
 			.headroom = bytes_or_unknown(t->headroom_bytes),
-			.pool = bytes_or_unknown(t->pool_bytes)};
+			.pool = bytes_or_unknown(t->pool_bytes),
+			.headroom_pool = bytes_or_unknown(t->headroom_pool_bytes)};
 	values_read(in, port, priority, &values);
 	for (size_t i = 0; i < in->n_changes; i++) {
 		const struct lint_change *change = &in->changes[i];
@@ -158,9 +162,50 @@ static bool is_paused(const struct fabric *fabric, int priority)
 
 unsigned lint_paused_priorities(const struct fabric *fabric)
 {
-	unsigned n = 0;
+	unsigned mask = 0;
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
-		n += is_paused(fabric, priority);
+		if (is_paused(fabric, priority))
+			mask |= 1u << priority;
+	return mask;
+}
+
+/* ---- classes ------------------------------------------------------------- */
+
+/* Where PFC is known to be off a buffer drops what finds no room, and pauses nobody. */
+static const bool *lossless_ports(const struct lint_graph *graph, const struct observed *observed,
+	int priority, struct arena *a)
+{
+	bool *ret = arena_array(a, bool, graph->ports + 1);
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		for (size_t p = 0; p < s->n_ports; p++) {
+			const struct port_seen *seen = observed_port(observed, s->ports[p].at);
+			const struct port_prio *prio = observed_prio(seen, priority);
+			ret[s->first_port + p] = !prio || prio->pfc_enabled != 0;
+		}
+	}
+	return ret;
+}
+
+size_t lint_classes(const struct lint_graph *graph, const struct observed *observed,
+	struct arena *a, struct lint_class *ret)
+{
+	const unsigned paused = lint_paused_priorities(graph->fabric);
+	size_t n = 0;
+	for (int priority = 0; observed && priority < FABRIC_CLASSES; priority++) {
+		if (!(paused >> priority & 1))
+			continue;
+		const bool *lossless = lossless_ports(graph, observed, priority, a);
+		bool known = false;
+		for (size_t i = 0; i < n && !known; i++)
+			known = memcmp(ret[i].lossless, lossless, graph->ports) == 0;
+		if (!known)
+			ret[n++] = (struct lint_class){lossless, priority};
+	}
+	if (n == 0)
+		ret[n++] = (struct lint_class){NULL, -1};
+	if (n == 1)
+		ret[0].priority = -1;
 	return n;
 }
 
@@ -175,8 +220,10 @@ struct fault_count {
 };
 
 struct switch_sums {
-	double headroom_bytes, pool_bytes; /* NAN: no pool is declared */
-	size_t ports, with_headroom, with_cable;
+	double headroom_bytes, largest_bytes; /* of all groups, of one */
+	double pool_bytes, headroom_pool_bytes; /* NAN: not known */
+	size_t ports, with_headroom, with_cable; /* of one priority */
+	size_t queues; /* of all lossless priorities: they share the pool */
 };
 
 /* What is not known, counted, and how it is told. */
@@ -192,7 +239,7 @@ static const struct unknown_row {
 	{offsetof(struct unknown_counts, cable), "whether the headroom of", "priority group", "s",
 		" is enough: declare 'speed' and 'cable' of the links"},
 	{offsetof(struct unknown_counts, pool), "the sum of headroom of", "switch", "es",
-		": declare thresholds[].pool"},
+		": declare thresholds[].headroom_pool"},
 	{offsetof(struct unknown_counts, marks), "whether marks come before pause at", "queue", "s",
 		": declare kmin, alpha and pool"},
 };
@@ -221,6 +268,7 @@ static void check_headroom_port(const struct lint_settings_in *in, const struct 
 	const double needs = headroom_needed(in, port);
 	sums->with_headroom++;
 	sums->headroom_bytes += has;
+	sums->largest_bytes = fmax(sums->largest_bytes, has);
 	if (isnan(needs))
 		return;
 	sums->with_cable++;
@@ -244,6 +292,7 @@ static void check_headroom(struct lint_list *list, const struct lint_settings_in
 		if (!isnan(values.headroom))
 			check_headroom_port(in, port, values.headroom, sums, &fault);
 		take_known(&sums->pool_bytes, values.pool);
+		take_known(&sums->headroom_pool_bytes, values.headroom_pool);
 	}
 	if (fault.ports == 0)
 		return;
@@ -261,28 +310,47 @@ static void check_headroom(struct lint_list *list, const struct lint_settings_in
 		fault.has / KB, fault.needs / KB, fault.ports, str_if(fault.ports > 1, "s"));
 }
 
+/*
+ * A pool is told without headroom: what switches share is the buffer less what is reserved (SONiC,
+ * doc/qos/reclaim-reserved-buffer.md, section 4). Headroom that has a pool of its own is
+ * oversubscribed there on purpose (SONiC, doc/qos/shared-headroom-pool-design), so only a pool that
+ * does not hold one group is wrong. Where no such pool is known, headroom that takes more of the
+ * buffer than all may share is a mistake whatever the chip has.
+ */
 static void check_pool(
 	struct lint_list *list, const struct fabric_device *device, const struct switch_sums *sums)
 {
-	if (isnan(sums->pool_bytes) || sums->headroom_bytes < sums->pool_bytes)
-		return;
-	lint_found(list,
-		&(struct lint_finding){LINT_CRITICAL, "headroom_pool", device->name, NULL, -1, NULL,
-			"fewer lossless priorities or ports, shorter cables, or a larger pool; a "
-			"shared headroom pool is declared apart",
-			sums->headroom_bytes - sums->pool_bytes},
-		"the headroom of all lossless priorities is %.1f MB, the whole pool %.1f MB",
-		sums->headroom_bytes / KB / KB, sums->pool_bytes / KB / KB);
+	const double all = sums->headroom_bytes, apart = sums->headroom_pool_bytes;
+	struct lint_finding finding = {LINT_WARNING, "headroom_pool", device->name, NULL, -1, NULL,
+		"fewer lossless priorities or ports, shorter cables, or a larger pool"};
+	if (isnan(apart) && all > sums->pool_bytes) {
+		finding.by = all - sums->pool_bytes;
+		lint_found(list, &finding,
+			"the headroom of all lossless priorities is %.1f MB, more than the %.1f MB "
+			"that the pool shares",
+			all / KB / KB, sums->pool_bytes / KB / KB);
+	} else if (sums->largest_bytes > apart) {
+		finding.severity = LINT_CRITICAL;
+		finding.by = sums->largest_bytes - apart;
+		lint_found(list, &finding,
+			"the headroom of one port is %.0f KB, the pool of all headroom %.0f KB",
+			sums->largest_bytes / KB, apart / KB);
+	} else if (all > apart) {
+		finding.severity = LINT_INFO;
+		finding.remedy = "none, where so many ports never pause at once";
+		lint_found(list, &finding,
+			"the headroom of all lossless priorities is %.1f times what its pool "
+			"holds: frames are lost when more of it is needed at once",
+			all / apart);
+	}
 }
 
 /* ECN first, for how many queues that are busy at once, of @most. */
-static size_t queues_marked_first(
-	const struct lint_values *values, double reserved_bytes, size_t most)
+static size_t queues_marked_first(const struct lint_values *values, size_t most)
 {
 	size_t n = 0;
 	while (n < most &&
-		values->kmin < dt_limit_bytes(values->pool - reserved_bytes, values->alpha,
-				       (double)(n + 1)))
+		values->kmin < dt_limit_bytes(values->pool, values->alpha, (double)(n + 1)))
 		n++;
 	return n;
 }
@@ -310,8 +378,8 @@ static void check_marks(struct lint_list *list, const struct lint_settings_in *i
 	const struct fabric_device *device, int priority, const struct switch_sums *sums,
 	struct unknown_counts *unknown)
 {
-	const size_t most = sums->ports;
-	struct lint_values last = {NAN, NAN, NAN, NAN};
+	const size_t most = sums->queues;
+	struct lint_values last = {NAN, NAN, NAN, NAN, NAN};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *port = device->ports[i];
 		if (!is_linked(port))
@@ -325,7 +393,7 @@ static void check_marks(struct lint_list *list, const struct lint_settings_in *i
 			values.alpha == last.alpha)
 			continue;
 		last = values;
-		const size_t queues = queues_marked_first(&values, sums->headroom_bytes, most);
+		const size_t queues = queues_marked_first(&values, most);
 		if (queues < most)
 			found_late_marks(list, port, priority, queues, most);
 	}
@@ -335,21 +403,16 @@ static void check_switch(struct lint_list *list, const struct lint_settings_in *
 	const struct fabric_device *device, struct unknown_counts *unknown)
 {
 	const struct fabric *fabric = in->graph->fabric;
-	struct switch_sums all = {.pool_bytes = NAN};
-	size_t queues = 0;
+	struct switch_sums all = {.pool_bytes = NAN, .headroom_pool_bytes = NAN};
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
 		if (is_paused(fabric, priority)) {
-			struct switch_sums sums = {.pool_bytes = NAN};
-			check_headroom(list, in, device, priority, &sums);
-			all.headroom_bytes += sums.headroom_bytes;
-			if (!isnan(sums.pool_bytes))
-				all.pool_bytes = sums.pool_bytes;
-			all.ports = sums.ports;
-			queues += sums.ports;
-			unknown->headroom += sums.ports - sums.with_headroom;
-			unknown->cable += sums.with_headroom - sums.with_cable;
+			all.ports = all.with_headroom = all.with_cable = 0;
+			check_headroom(list, in, device, priority, &all);
+			all.queues += all.ports;
+			unknown->headroom += all.ports - all.with_headroom;
+			unknown->cable += all.with_headroom - all.with_cable;
 		}
-	unknown->pool += isnan(all.pool_bytes) && queues > 0;
+	unknown->pool += isnan(all.headroom_pool_bytes) && all.queues > 0;
 	check_pool(list, device, &all);
 	for (int priority = 0; priority < FABRIC_CLASSES; priority++)
 		if (is_paused(fabric, priority) && class_marks(fabric, priority))

@@ -50,8 +50,16 @@ struct lint_settings_in {
 	const struct lint_change *changes; /* and they win over both */
 	size_t n_changes;
 };
-/* lint_paused_priorities - how many are lossless by PFC. */
+/* lint_paused_priorities - which are lossless by PFC: bit n = priority n. */
 unsigned lint_paused_priorities(const struct fabric *fabric);
+struct lint_class { /* priorities whose PFC is set alike */
+	const bool *lossless; /* by .first_port + port; NULL: all */
+	int priority; /* the first of them; -1: all that are lossless */
+};
+/* lint_classes - fills @ret, of FABRIC_CLASSES, by what @observed says of PFC (NULL: as declared);
+ * in @a. How many, at least one. */
+size_t lint_classes(const struct lint_graph *graph, const struct observed *observed,
+	struct arena *a, struct lint_class *ret);
 /* lint_settings - everything above, of all devices of the fabric. */
 void lint_settings(const struct lint_settings_in *in, struct lint_list *list);
 

@@ -863,6 +863,7 @@ static void observe_declare(struct port_prio *prio, const struct fabric *fabric)
 			{&prio->xon_level, bytes_or_none(t->xon_level_bytes), &prio->declared},
 			{&prio->xon_offset, bytes_or_none(t->xon_offset_bytes), &prio->declared},
 			{&device->pool_bytes, bytes_or_none(t->pool_bytes), NULL},
+			{&device->headroom_pool_bytes, bytes_or_none(t->headroom_pool_bytes), NULL},
 			{&device->cell_bytes, bytes_or_none(t->cell_bytes), NULL},
 		};
 		for (size_t k = 0; k < rw_countof(settings); k++)

@@ -127,7 +127,8 @@ struct port_seen {
 		fcs_errors, symbol_errors, fec_corrected, fec_uncorrectable, in_pause, out_pause,
 		flaps;
 	/* newest; NAN unknown */
-	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m;
+	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m,
+		watchdog_ms; /* of PFC: detects a storm after */
 	uint32_t prio_entity[OBSERVED_PRIORITIES]; /* ENTITY_NONE: no sample of it ever */
 	/* NULL: nothing of interest is known of that priority */
 	struct port_prio *prios[OBSERVED_PRIORITIES];
@@ -143,6 +144,7 @@ struct device_seen {
 	int64_t newest_ns; /* newest sample, INT64_MIN none */
 	bool restarted; /* restart flags in the window */
 	double pool_bytes, pool_peak; /* the largest pool; NAN unknown */
+	double headroom_pool_bytes; /* apart from the pool, for all ports */
 	double cell_bytes;
 	double pool_slices, shp_ratio; /* NAN unknown */
 };

@@ -60,8 +60,8 @@ static double plan_bdp(const struct tune_plan *plan)
 	return bdp_bytes((uint64_t)speed_bps, (double)plan->c->in->options.rtt_ns);
 }
 
-/* What a single busy queue fills before it is paused, where the headroom of all ports comes out of
- * the pool: as 'rocewatch lint' counts. */
+/* What a single busy queue fills before it is paused, at least: pools are told without headroom,
+ * and where one is not, the headroom of all ports comes out of it. */
 static double single_queue(const struct tune_site *site, double alpha)
 {
 	double headroom = 0;

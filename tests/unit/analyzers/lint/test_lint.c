@@ -13,10 +13,111 @@
 
 #include "analyzers/lint/lint_pairs.h"
 #include "analyzers/lint/lint_settings.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "tests/packetsim/net.h"
 
-#include "lint_fabrics.h"
+/* ---- drawn fabrics: two tiers, three tiers, parallel links and missing ones -- */
+
+struct drawn {
+	struct arena *arena;
+	struct fabric *fabric;
+	uint32_t seed;
+};
+
+static uint32_t draw(struct drawn *d, uint32_t below)
+{
+	d->seed = d->seed * 1664525 + 1013904223; /* Numerical Recipes, 2nd ed., section 7.1 */
+	return (uint32_t)(((uint64_t)(d->seed >> 8) * below) >> 24);
+}
+
+static struct fabric_device *drawn_switch(
+	struct drawn *d, enum device_role role, const char *kind, unsigned number)
+{
+	struct fabric *f = d->fabric;
+	struct fabric_device *device = arena_new_of(d->arena, struct fabric_device);
+	device->name = arena_printf(d->arena, "%s%u", kind, number);
+	device->role = role;
+	device->index = (uint32_t)f->n_devices;
+	arena_grow_pow2(d->arena, f->devices, f->n_devices);
+	f->devices[f->n_devices++] = device;
+	return device;
+}
+
+static struct fabric_port *drawn_port(struct drawn *d, struct fabric_device *device)
+{
+	struct fabric_port *port = fabric_port_add(
+		device, d->arena, arena_printf(d->arena, "Ethernet%zu", 4 * device->n_ports));
+	port->speed_bps = 400000000000;
+	return port;
+}
+
+static void drawn_link(struct drawn *d, struct fabric_device *lower, struct fabric_device *upper)
+{
+	struct fabric_port *one = drawn_port(d, lower), *two = drawn_port(d, upper);
+	one->peer = two;
+	two->peer = one;
+}
+
+static void drawn_host(struct drawn *d, struct fabric_device *leaf)
+{
+	drawn_port(d, leaf)->host = arena_printf(d->arena, "node-%s", leaf->name);
+}
+
+static struct drawn drawn_begin(uint32_t seed)
+{
+	struct drawn d = {.arena = arena_new(), .seed = seed};
+	d.fabric = arena_new_of(d.arena, struct fabric);
+	d.fabric->name = "drawn";
+	return d;
+}
+
+/* Each leaf to each spine by @parallel links; of @missing of them one end is nowhere. */
+static void drawn_two_tiers(
+	struct drawn *d, unsigned leaves, unsigned spines, unsigned parallel, unsigned missing)
+{
+	struct fabric_device *up[128], *down[1024];
+	const unsigned all = leaves * spines * parallel;
+	for (unsigned i = 0; i < leaves; i++)
+		down[i] = drawn_switch(d, ROLE_LEAF, "leaf", i);
+	for (unsigned i = 0; i < spines; i++)
+		up[i] = drawn_switch(d, ROLE_SPINE, "spine", i);
+	unsigned gone[8];
+	for (unsigned m = 0; m < missing; m++)
+		gone[m] = draw(d, all);
+	for (unsigned n = 0; n < all; n++) {
+		bool is_gone = false;
+		for (unsigned m = 0; m < missing; m++)
+			is_gone |= gone[m] == n;
+		if (!is_gone)
+			drawn_link(d, down[n / parallel / spines], up[n / parallel % spines]);
+	}
+	for (unsigned i = 0; i < leaves; i++)
+		drawn_host(d, down[i]);
+}
+
+/* Pods of leaves and spines; spine s of each pod to the cores of plane s. */
+static void drawn_three_tiers(
+	struct drawn *d, unsigned pods, unsigned leaves, unsigned spines, unsigned cores)
+{
+	struct fabric_device *up[64], *down[64], *core[256];
+	for (unsigned i = 0; i < spines * cores; i++)
+		core[i] = drawn_switch(d, ROLE_SUPERSPINE, "core", i);
+	for (unsigned p = 0; p < pods; p++) {
+		for (unsigned i = 0; i < leaves; i++)
+			down[i] = drawn_switch(d, ROLE_LEAF, "leaf", p * leaves + i);
+		for (unsigned i = 0; i < spines; i++)
+			up[i] = drawn_switch(d, ROLE_SPINE, "spine", p * spines + i);
+		for (unsigned i = 0; i < leaves; i++)
+			for (unsigned k = 0; k < spines; k++)
+				drawn_link(d, down[i], up[k]);
+		for (unsigned k = 0; k < spines; k++)
+			for (unsigned c = 0; c < cores; c++)
+				drawn_link(d, up[k], core[k * cores + c]);
+		for (unsigned i = 0; i < leaves; i++)
+			drawn_host(d, down[i]);
+	}
+}
 
 /* ---- the oracle ---------------------------------------------------------- */
 
@@ -30,6 +131,10 @@ struct oracle {
 	int whole[MOST_SWITCHES][MOST_SWITCHES]; /* hops, nothing failed: [to][from] */
 	int now[MOST_SWITCHES][MOST_SWITCHES];
 	enum lint_reroute reroute;
+	bool failed;
+	bool routed; /* by .table, [to][at][link], and not by all shortest paths */
+	bool table[MOST_SWITCHES][MOST_SWITCHES][MOST_LINKS];
+	bool lossy[2 * MOST_LINKS]; /* by buffer: 2 x link + the end it is at */
 	/* buffers: for each of two priorities 2 for each link, by the end they are at */
 	bool waits[MOST_BUFFERS][MOST_BUFFERS];
 	bool walked[MOST_BUFFERS];
@@ -75,26 +180,81 @@ static int oracle_other(const struct oracle *o, int link, int at)
 	return o->end[link][0] == at ? o->end[link][1] : o->end[link][0];
 }
 
+static bool oracle_wanted(const struct oracle *o, int at, int to, int link)
+{
+	if (o->routed)
+		return o->table[to][at][link];
+	return o->whole[to][at] < NOWHERE &&
+		o->whole[to][oracle_other(o, link, at)] + 1 == o->whole[to][at];
+}
+
+/* Next hops that are no longer all shortest paths, now and then a detour; priorities that are not
+ * lossless everywhere. */
+static void oracle_draw(struct oracle *o, struct drawn *d, bool routed, bool masked)
+{
+	o->routed = false;
+	oracle_hops(o, true, o->whole);
+	for (int k = 0; k < 2 * o->n_links; k++)
+		o->lossy[k] = masked && draw(d, 5) == 0;
+	for (int to = 0; to < o->n && routed; to++)
+		for (int at = 0; at < o->n; at++) {
+			bool *next = o->table[to][at];
+			const unsigned detour = draw(d, 12);
+			int last = -1;
+			memset(next, 0, MOST_LINKS);
+			for (int k = 0; k < o->n_links && at != to; k++) {
+				if (o->end[k][0] != at && o->end[k][1] != at)
+					continue;
+				const bool wanted = oracle_wanted(o, at, to, k);
+				next[k] = draw(d, 4) ? wanted : detour == 0;
+				last = wanted ? k : last;
+			}
+			if (last >= 0)
+				next[last] = true;
+		}
+	o->routed = routed;
+}
+
+/* The same for the engine. */
+static void oracle_tell(const struct oracle *o, const struct lint_graph *graph,
+	struct lint_engine *engine, struct arena *a)
+{
+	bool *lossless = arena_array(a, bool, graph->ports + 1);
+	uint64_t *next = arena_array(a, uint64_t, graph->n_leaves * graph->words + 1);
+	for (int k = 0; k < o->n_links; k++)
+		for (int end = 0; end < 2; end++) {
+			const struct lint_link *link = &graph->links[k];
+			const struct lint_switch *s = &graph->switches[o->end[k][end]];
+			const uint32_t port = end ? link->upper_port : link->lower_port;
+			lossless[s->first_port + port] = !o->lossy[2 * k + end];
+			for (size_t leaf = 0; leaf < graph->n_leaves && o->routed; leaf++)
+				if (o->table[graph->leaves[leaf]][o->end[k][end]][k])
+					lint_add(next + leaf * graph->words + s->first_word, port);
+		}
+	lint_engine_lossless(engine, lossless);
+	if (o->routed)
+		lint_engine_routes(engine, next);
+}
+
 /* May a packet for @to that is at @at leave by @link? */
 static bool oracle_may(const struct oracle *o, int at, int to, int link)
 {
 	const int next = oracle_other(o, link, at);
 	if (!oracle_lives(o, link))
 		return false;
-	if (o->reroute == LINT_CONVERGED)
+	if (o->reroute == LINT_CONVERGED && (o->failed || !o->routed))
 		return o->now[to][at] < NOWHERE && o->now[to][next] + 1 == o->now[to][at];
 	bool had = false, has = false;
 	for (int k = 0; k < o->n_links; k++) {
 		if (o->end[k][0] != at && o->end[k][1] != at)
 			continue;
-		const bool wanted = o->whole[to][at] < NOWHERE &&
-			o->whole[to][oracle_other(o, k, at)] + 1 == o->whole[to][at];
+		const bool wanted = oracle_wanted(o, at, to, k);
 		had |= wanted;
 		has |= wanted && oracle_lives(o, k);
 	}
 	if (has)
-		return o->whole[to][next] + 1 == o->whole[to][at];
-	return had && o->end[link][1] == at; /* downwards */
+		return oracle_wanted(o, at, to, link);
+	return had && o->reroute != LINT_CONVERGED && o->end[link][1] == at; /* downwards */
 }
 
 /* @tag: how often the packet came down and went up again, where it is tagged for that. */
@@ -114,7 +274,8 @@ static void oracle_walk(struct oracle *o, int at, int to, int came, int tag)
 		const int tagged = tag + (o->reroute == LINT_TAGGED && turns);
 		if (tagged > 1)
 			continue;
-		if (in >= 0)
+		if (in >= 0 && !o->lossy[2 * came + in % 2] &&
+			!o->lossy[2 * k + (o->end[k][1] == next)])
 			o->waits[in][4 * k + 2 * tagged + (o->end[k][1] == next)] = true;
 		oracle_walk(o, next, to, k, tagged);
 	}
@@ -139,6 +300,7 @@ static bool oracle_cyclic(struct oracle *o, const struct lint_graph *graph,
 	memset(o->waits, 0, sizeof(o->waits));
 	memset(o->colour, 0, sizeof(o->colour));
 	o->reroute = reroute;
+	o->failed = failures->n > 0;
 	for (size_t i = 0; i < failures->n; i++) {
 		if (failures->v[i] < graph->n_links)
 			o->dead_link[failures->v[i]] = true;
@@ -159,8 +321,6 @@ static bool oracle_cyclic(struct oracle *o, const struct lint_graph *graph,
 			return true;
 	return false;
 }
-
-/* ---- drawn fabrics ------------------------------------------------------- */
 
 /* Numbers are drawn one a statement: compilers order arguments as they like. */
 static void draw_fabric(struct drawn *d, unsigned number)
@@ -208,10 +368,7 @@ static void compare_sets(struct oracle *o, struct lint_engine *engine,
 					f.v[f.n++] = two;
 				const bool want = oracle_cyclic(o, graph, reroute, &f);
 				const bool got = lint_cyclic(engine, reroute, &f, &ring, a);
-				if (want != got)
-					fail_msg("reroute %d: oracle %d, engine %d with %u and %u "
-						 "failed",
-						reroute, want, got, one, two);
+				assert_int_equal(want, got);
 				if (got)
 					check_ring(graph, reroute, &ring);
 				tally->sets++;
@@ -224,13 +381,15 @@ static void test_exact(void **state)
 {
 	struct tally tally = {0};
 	struct oracle *o = rw_calloc(1, sizeof(*o));
-	for (unsigned i = 0; i < 40; i++) {
+	for (unsigned i = 0; i < 60; i++) {
 		struct drawn d = drawn_begin(i);
 		draw_fabric(&d, i);
 		fabric_sort(d.fabric);
 		const struct lint_graph *graph = lint_graph_new(d.fabric, d.arena);
 		struct lint_engine *engine = lint_engine_new(graph);
 		oracle_links(o, graph);
+		oracle_draw(o, &d, i >= 40, i >= 50);
+		oracle_tell(o, graph, engine, d.arena);
 		compare_sets(o, engine, graph, d.arena, &tally);
 		lint_engine_free(engine);
 		arena_free(d.arena);
@@ -277,13 +436,8 @@ static void test_sets(void **state)
 			const uint64_t walked_by_single =
 				walked.cyclic_singles * (2 * n - walked.cyclic_singles - 1) / 2;
 			assert_int_equal(sets.unjudged_pairs, 0);
-			if (sets.cyclic_pairs + by_single < walked.cyclic_pairs + walked_by_single)
-				fail_msg("fabric %u, reroute %d: sets %llu + %llu, walked %llu + "
-					 "%llu",
-					i, reroute, (unsigned long long)sets.cyclic_pairs,
-					(unsigned long long)by_single,
-					(unsigned long long)walked.cyclic_pairs,
-					(unsigned long long)walked_by_single);
+			assert_true(sets.cyclic_pairs + by_single >=
+				walked.cyclic_pairs + walked_by_single);
 			if (!wide)
 				continue;
 			assert_int_equal(sets.cyclic_singles, walked.cyclic_singles);
@@ -294,42 +448,40 @@ static void test_sets(void **state)
 	}
 }
 
+static struct lint_verdict judged(
+	struct drawn *d, enum lint_reroute reroute, unsigned failures, enum lint_way way)
+{
+	fabric_sort(d->fabric);
+	const struct lint_graph *graph = lint_graph_new(d->fabric, d->arena);
+	struct lint_engine *engine = lint_engine_new(graph);
+	const struct lint_verdict v = lint_judge(engine, graph, reroute, failures, way, d->arena);
+	lint_engine_free(engine);
+	return v;
+}
+
 /* What is known of fabrics that people build. */
 static void test_known(void **state)
 {
 	struct drawn d = drawn_begin(1);
 	drawn_two_tiers(&d, 6, 4, 1, 0);
-	fabric_sort(d.fabric);
-	const struct lint_graph *graph = lint_graph_new(d.fabric, d.arena);
-	assert_int_equal(graph->n_links, 24);
-	assert_int_equal(graph->n_leaves, 6);
-	assert_int_equal(graph->islands, 1);
-	struct lint_engine *engine = lint_engine_new(graph);
-	struct lint_verdict v = lint_judge(engine, graph, LINT_CONVERGED, 2, LINT_CHOOSE, d.arena);
+	struct lint_verdict v = judged(&d, LINT_CONVERGED, 2, LINT_CHOOSE);
 	assert_false(v.whole_cyclic);
-	assert_int_equal(v.pairs, 561);
+	assert_int_equal(v.pairs, 561); /* of 24 links and 10 switches */
 	assert_int_equal(v.cyclic_singles + v.cyclic_pairs, 0);
 	/* any two dead links at different spines: 24 x 18 / 2 */
-	v = lint_judge(engine, graph, LINT_LOCAL, 2, LINT_CHOOSE, d.arena);
+	v = judged(&d, LINT_LOCAL, 2, LINT_CHOOSE);
 	assert_int_equal(v.cyclic_singles, 0);
 	assert_int_equal(v.cyclic_pairs, 216);
 	assert_int_equal(v.n_pair, LINT_EXAMPLES_MAX);
-	lint_engine_free(engine);
 	arena_free(d.arena);
 
 	/* three tiers: every dead spine lets its cores bounce */
 	d = drawn_begin(2);
 	drawn_three_tiers(&d, 3, 2, 3, 2);
-	fabric_sort(d.fabric);
-	graph = lint_graph_new(d.fabric, d.arena);
-	engine = lint_engine_new(graph);
-	v = lint_judge(engine, graph, LINT_LOCAL, 1, LINT_CHOOSE, d.arena);
-	assert_int_equal(v.cyclic_singles, 9);
-	v = lint_judge(engine, graph, LINT_LOCAL, 1, LINT_SETS, d.arena);
-	assert_int_equal(v.cyclic_singles, 9);
-	v = lint_judge(engine, graph, LINT_CONVERGED, 2, LINT_CHOOSE, d.arena);
+	assert_int_equal(judged(&d, LINT_LOCAL, 1, LINT_CHOOSE).cyclic_singles, 9);
+	assert_int_equal(judged(&d, LINT_LOCAL, 1, LINT_SETS).cyclic_singles, 9);
+	v = judged(&d, LINT_CONVERGED, 2, LINT_CHOOSE);
 	assert_int_equal(v.cyclic_singles + v.cyclic_pairs, 0);
-	lint_engine_free(engine);
 	arena_free(d.arena);
 }
 
@@ -386,6 +538,14 @@ static struct drawn one_port(uint64_t speed_bps, unsigned cable_m, uint64_t mtu_
 	return d;
 }
 
+static struct lint_list settings_of(const struct drawn *d)
+{
+	struct lint_list list = {.arena = d->arena};
+	lint_settings(
+		&(struct lint_settings_in){.graph = lint_graph_new(d->fabric, d->arena)}, &list);
+	return list;
+}
+
 /*
  * Headroom as makers publish it for their switches (sonic-buildimage, pg_profile_lookup.ini: "xoff"
  * in bytes at 5, 40 and 300 m) is not called too small for the frames that it was made for, but for
@@ -412,6 +572,13 @@ static void test_headroom_published(void **state)
 		{100, {165568, 177632, 268736}},
 		{100, {44032, 49152, 83968}}, /* SN5610N */
 		{400, {86016, 104448, 243712}},
+		/* Munjal, Sharma, Detecting, Troubleshooting, and Preventing Congestion in Storage
+		 * Networks (Cisco Press, 2023), chapter 7: bit times of IEEE 802.3 and 5 ns/m, with
+		 * frames of 9,216 bytes of other classes */
+		{10, {17590, 18028, 21278}},
+		{25, {18452, 19546, 27671}},
+		{40, {25586, 27336, 40336}},
+		{100, {68201, 72576, 105076}},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		for (size_t k = 0; k < rw_countof(metres); k++)
@@ -420,18 +587,35 @@ static void test_headroom_published(void **state)
 				/* 2021's tables are for lossless frames of 1 KB */
 				struct drawn d =
 					one_port(1000000000ull * rows[i].gbit, metres[k], 1024, &t);
-				struct lint_list list = {.arena = d.arena};
 				t.headroom_bytes = rows[i].xoff[k] / part;
-				lint_settings(
-					&(struct lint_settings_in){
-						.graph = lint_graph_new(d.fabric, d.arena)},
-					&list);
-				if (found(&list, "headroom") != (part > 1 || k < rows[i].small))
-					fail_msg("%u G, %u m, %llu bytes: %s", rows[i].gbit,
-						metres[k], (unsigned long long)t.headroom_bytes,
-						list.n ? list.findings[0].text : "enough");
+				const struct lint_list list = settings_of(&d);
+				assert_int_equal(
+					found(&list, "headroom"), part > 1 || k < rows[i].small);
 				arena_free(d.arena);
 			}
+}
+
+/*
+ * Zhu et al., DCQCN (SIGCOMM 2015), section 4: on a Trident II of 12 MB with 32 ports, eight
+ * lossless priorities and 22.4 kB in flight each, a PFC threshold is safe up to 24.47 kB. All 256
+ * queues at once are marked first below it, and not above.
+ */
+static void test_marks_published(void **state)
+{
+	for (unsigned above = 0; above < 2; above++) {
+		struct fabric_threshold t = {.kmin_bytes = above ? 24480 : 24470,
+			.pool_bytes = 12000000 - 8 * 32 * 22400,
+			.pmax = NAN,
+			.alpha = 1024};
+		struct drawn d = one_port(40000000000, 5, 1024, &t);
+		for (unsigned i = 1; i < 32; i++)
+			drawn_host(&d, d.fabric->devices[0]);
+		d.fabric->lossless_mask = 0xff;
+		const struct lint_list list = settings_of(&d);
+		assert_int_equal(found(&list, "ecn_after_pfc"), above);
+		assert_true(!above || strstr(list.findings[0].text, "up to 255 busy queues"));
+		arena_free(d.arena);
+	}
 }
 
 /* What was read back wins over the declaration, a sheet over both; worse is told from as bad. */
@@ -444,21 +628,14 @@ static void test_in_force(void **state)
 		.alpha = 0.25};
 	struct drawn d = one_port(400000000000, 30, 4200, &t);
 	struct fabric_port *port = d.fabric->devices[0]->ports[0];
-	struct device_seen device = {.device = d.fabric->devices[0], .pool_bytes = NAN};
+	struct device_seen device = {
+		.device = d.fabric->devices[0], .pool_bytes = NAN, .headroom_pool_bytes = NAN};
 	struct port_prio prio = {.kmin = NAN, .alpha = NAN, .headroom = 60000};
 	struct port_seen seen = {
 		.port = port, .device = &device, .cable_m = NAN, .prios = {[3] = &prio}};
 	const struct observed observed = {.fabric = d.fabric, .ports = &seen, .n_fabric_ports = 1};
-	const struct lint_change mend = {.device = "leaf0",
-					 .priority = 3,
-					 .kmin_bytes = NAN,
-					 .alpha = NAN,
-					 .headroom_bytes = 120000},
-				 worse = {.device = "leaf0",
-					 .priority = 3,
-					 .kmin_bytes = 30e6,
-					 .alpha = NAN,
-					 .headroom_bytes = 50000};
+	const struct lint_change mend = {"leaf0", NULL, 0, 3, NAN, NAN, 120000};
+	const struct lint_change worse = {"leaf0", NULL, 0, 3, 30e6, NAN, 50000};
 	struct lint_settings_in in = {.graph = lint_graph_new(d.fabric, d.arena)};
 	struct lint_list declared = {.arena = d.arena}, read = declared, mended = declared,
 			 worsened = declared;
@@ -541,7 +718,8 @@ struct flood {
 	const struct lint_graph *graph;
 	int node[MOST_SWITCHES],
 		device[MOST_SWITCHES]; /* of a switch its node, of a node its switch */
-	int ends[MOST_LINKS][2]; /* nodes */
+	int tags; /* priorities: each has links of its own, which share the switch's buffer */
+	int ends[2 * MOST_LINKS][2]; /* nodes */
 	uint32_t salt; /* of the choice among next hops */
 	struct flood_flow flows[FLOOD_FLOWS];
 	int n_flows; /* 0: all send to all */
@@ -651,7 +829,8 @@ static void flood_flow_make(struct flood *f, const struct lint_ring *ring, size_
 static uint32_t play_route(void *arg, uint32_t flow, uint32_t node, uint32_t link)
 {
 	const struct flood *f = arg;
-	const int at = f->device[node], came = link == UINT32_MAX ? -1 : (int)link;
+	const int at = f->device[node], came = link == UINT32_MAX ? -1 : (int)link / f->tags;
+	int tag = link == UINT32_MAX ? 0 : (int)link % f->tags;
 	const int to = f->device[f->net->flows[flow].dst / PLAY_HOSTS];
 	int may[MOST_LINKS], out;
 	if (f->n_flows > 0) {
@@ -661,7 +840,9 @@ static uint32_t play_route(void *arg, uint32_t flow, uint32_t node, uint32_t lin
 		const int n = flood_choices(f, at, to, came, may);
 		out = n ? may[mixed(f->salt ^ (uint64_t)flow << 32 ^ node) % (uint64_t)n] : -1;
 	}
-	return out < 0 ? UINT32_MAX : (uint32_t)out;
+	tag += f->tags > 1 && came >= 0 && out >= 0 && f->o->end[came][0] == at &&
+		f->o->end[out][0] == at;
+	return out < 0 || tag == f->tags ? UINT32_MAX : (uint32_t)(out * f->tags + tag);
 }
 
 static void play_flows(struct flood *f, struct net *net)
@@ -680,7 +861,7 @@ static void play_flows(struct flood *f, struct net *net)
 		}
 }
 
-static void play_settings(struct net *net)
+static void play_settings(const struct flood *f, struct net *net)
 {
 	for (size_t i = 0; i < net->n_nodes; i++)
 		net->nodes[i].shared_size = (uint64_t)net->nodes[i].n_ports * PLAY_ROOM;
@@ -690,11 +871,17 @@ static void play_settings(struct net *net)
 		net->ports[i].headroom_size = PLAY_HEADROOM;
 		net->ports[i].xon_offset = 2 * PAYLOAD;
 	}
+	for (int k = 0; k < 2 * f->o->n_links * f->tags; k++) {
+		struct port *port = &net->ports[net->link_ports[k / 2][k % 2]];
+		port->lossy = f->o->lossy[2 * (k / 2 / f->tags) + k % 2];
+		port->headroom_size = port->lossy ? 0 : PLAY_HEADROOM;
+	}
 }
 
 static bool flood_deadlocks(struct flood *f)
 {
-	const struct net_wiring wiring = {(unsigned)f->o->n_links, f->ends, play_route, f};
+	const struct net_wiring wiring = {
+		(unsigned)(f->o->n_links * f->tags), f->ends, play_route, f};
 	const unsigned leaves = (unsigned)f->graph->n_leaves;
 	struct net *net = net_new(&(struct net_shape){.leaves = leaves,
 		.spines = (unsigned)f->o->n - leaves,
@@ -710,7 +897,7 @@ static bool flood_deadlocks(struct flood *f)
 	bool stuck = false;
 	f->net = net;
 	f->salt = draw(f->d, 1 << 20);
-	play_settings(net);
+	play_settings(f, net);
 	play_flows(f, net);
 	for (unsigned storm = 0; storm < PLAY_STORMS; storm++) {
 		for (uint32_t host = 0; host < net->n_hosts; host++)
@@ -742,12 +929,12 @@ static void flood_nodes(struct flood *f)
 			f->node[i] = n;
 			f->device[n++] = i;
 		}
-	for (int k = 0; k < 2 * f->o->n_links; k++)
-		f->ends[k / 2][k % 2] = f->node[f->o->end[k / 2][k % 2]];
+	for (int k = 0; k < 2 * f->o->n_links * f->tags; k++)
+		f->ends[k / 2][k % 2] = f->node[f->o->end[k / 2 / f->tags][k % 2]];
 }
 
 struct flood_tally { /* of one way to reroute */
-	unsigned safe, safe_stuck, rings, all_stuck, witness_stuck, either_stuck;
+	unsigned safe, safe_stuck, rings, all_stuck, witness_stuck;
 };
 
 static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_reroute reroute,
@@ -758,6 +945,8 @@ static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_r
 	const bool cyclic = lint_cyclic(engine, reroute, failures, &ring, f->d->arena);
 	assert_int_equal(cyclic, truth);
 	f->n_flows = 0;
+	f->tags = reroute == LINT_TAGGED ? 2 : 1;
+	flood_nodes(f);
 	const bool stuck = flood_deadlocks(f);
 	tally->safe += !cyclic;
 	tally->safe_stuck += !cyclic && stuck;
@@ -772,69 +961,91 @@ static void flood_judge(struct flood *f, struct lint_engine *engine, enum lint_r
 	tally->rings++;
 	tally->all_stuck += stuck;
 	tally->witness_stuck += plays_stuck;
-	tally->either_stuck += stuck || plays_stuck;
+}
+
+static const struct flood_case {
+	enum lint_reroute reroute;
+	unsigned failures;
+	bool device; /* a switch is among them */
+	bool masked, routed;
+	const char *name; /* of what is counted together */
+} flood_cases[] = {
+	{LINT_CONVERGED, 1, false, false, false, "converged"},
+	{LINT_CONVERGED, 2, false, false, false, "converged"},
+	{LINT_LOCAL, 1, false, false, false, "local"},
+	{LINT_LOCAL, 2, false, false, false, "local"},
+	{LINT_LOCAL, 1, true, false, false, "local"},
+	{LINT_LOCAL, 2, true, false, false, "local"},
+	{LINT_BACK, 1, true, false, false, "back"},
+	{LINT_TAGGED, 2, false, false, false, "tagged"},
+	{LINT_TAGGED, 2, true, false, false, "tagged"},
+	{LINT_LOCAL, 2, false, true, false, "local, lossless in part"},
+	{LINT_BACK, 2, false, true, false, "back, lossless in part"},
+	{LINT_CONVERGED, 0, false, false, true, "a table"},
+	{LINT_LOCAL, 2, false, false, true, "local from a table"},
+	{LINT_LOCAL, 1, true, true, true, "local from a table, lossless in part"},
+};
+
+static void flood_fabric(
+	struct flood *f, unsigned number, struct flood_tally tally[rw_countof(flood_cases)])
+{
+	struct drawn d = drawn_begin(5000 + number);
+	if (number % 3 == 0)
+		draw_fabric(&d, number);
+	else if (number % 3 == 1)
+		drawn_two_tiers(&d, 4 + number / 3 % 3, 2 + number / 9 % 3, 1, number / 27 % 2);
+	else
+		drawn_three_tiers(&d, 3, 2, 2, 2);
+	fabric_sort(d.fabric);
+	f->graph = lint_graph_new(d.fabric, d.arena);
+	f->d = &d;
+	oracle_links(f->o, f->graph);
+	for (unsigned k = 0; k < rw_countof(flood_cases); k++) {
+		const struct flood_case *c = &flood_cases[k];
+		const uint32_t n = (uint32_t)lint_elements(f->graph);
+		const uint32_t links = (uint32_t)f->graph->n_links;
+		struct lint_failures failures = {.n = c->failures};
+		failures.v[0] = draw(&d, links);
+		failures.v[1] = draw(&d, links);
+		if (c->device)
+			failures.v[0] = links + draw(&d, n - links);
+		struct lint_engine *engine = lint_engine_new(f->graph);
+		oracle_draw(f->o, &d, c->routed, c->masked);
+		oracle_tell(f->o, f->graph, engine, d.arena);
+		flood_judge(f, engine, c->reroute, &failures, &tally[k]);
+		lint_engine_free(engine);
+	}
+	arena_free(d.arena);
 }
 
 /*
  * Nothing is stuck that is called safe, so every deadlock that packets come to is foretold; and the
- * traffic of a witness is stuck. RW_LINT_FLOODS: how many fabrics, RW_LINT_FLOOD_FIRST: from which
- * on (docs/lint.md has the figures of many).
+ * traffic of a witness is stuck. RW_LINT_FLOODS: how many fabrics (docs/lint.md: of many).
  */
 static void test_flood(void **state)
 {
-	static const enum lint_reroute ways[] = {LINT_CONVERGED, LINT_CONVERGED, LINT_LOCAL,
-		LINT_LOCAL, LINT_LOCAL, LINT_LOCAL, LINT_BACK};
-	const char *word = getenv("RW_LINT_FLOODS"), *from = getenv("RW_LINT_FLOOD_FIRST");
-	const unsigned fabrics = word ? (unsigned)atoi(word) : 24,
-		       first = from ? (unsigned)atoi(from) : 0;
-	struct flood_tally tally[LINT_REROUTES] = {0};
-	unsigned rings = 0, witness = 0, without = 0;
-	struct oracle *o = rw_calloc(1, sizeof(*o));
+	const char *word = getenv("RW_LINT_FLOODS");
+	const unsigned fabrics = word ? (unsigned)atoi(word) : 24;
+	struct flood_tally tally[rw_countof(flood_cases)] = {0};
+	unsigned rings = 0, witness = 0, safe = 0;
 	struct flood *f = rw_calloc(1, sizeof(*f));
-	for (unsigned i = first; i < first + fabrics; i++) {
-		struct drawn d = drawn_begin(5000 + i);
-		if (i % 3 == 0)
-			draw_fabric(&d, i);
-		else if (i % 3 == 1)
-			drawn_two_tiers(&d, 4 + i / 3 % 3, 2 + i / 9 % 3, 1, i / 27 % 2);
-		else
-			drawn_three_tiers(&d, 3, 2, 2, 2);
-		fabric_sort(d.fabric);
-		f->graph = lint_graph_new(d.fabric, d.arena);
-		f->o = o;
-		f->d = &d;
-		struct lint_engine *engine = lint_engine_new(f->graph);
-		oracle_links(o, f->graph);
-		flood_nodes(f);
-		const unsigned before = tally[LINT_CONVERGED].rings + tally[LINT_LOCAL].rings;
-		for (unsigned k = 0; k < rw_countof(ways); k++) {
-			const uint32_t n = (uint32_t)lint_elements(f->graph);
-			const uint32_t links = (uint32_t)f->graph->n_links;
-			struct lint_failures failures = {.n = 1 + k % 2};
-			failures.v[0] = draw(&d, links);
-			failures.v[1] = draw(&d, links);
-			if (k > 3) /* a switch in place of a link */
-				failures.v[0] = links + draw(&d, n - links);
-			flood_judge(f, engine, ways[k], &failures, &tally[ways[k]]);
-		}
-		without += tally[LINT_CONVERGED].rings + tally[LINT_LOCAL].rings == before;
-		lint_engine_free(engine);
-		arena_free(d.arena);
-	}
-	free(o);
+	f->o = rw_calloc(1, sizeof(*f->o));
+	for (unsigned i = 0; i < fabrics; i++)
+		flood_fabric(f, i, tally);
+	free(f->o);
 	free(f);
-	printf("%u fabrics, %u without a ring but for sending back\n", fabrics, without);
-	for (int way = 0; way < LINT_TAGGED; way++) {
-		const struct flood_tally *t = &tally[way];
-		printf("way %d: %u safe, %u of them stuck; %u with a ring, %u stuck with all "
-		       "traffic, %u with that of the witness, %u with either\n",
-			way, t->safe, t->safe_stuck, t->rings, t->all_stuck, t->witness_stuck,
-			t->either_stuck);
+	for (unsigned k = 0; k < rw_countof(flood_cases); k++) {
+		const struct flood_tally *t = &tally[k];
+		printf("%s: %u safe, %u stuck; %u with a ring, %u stuck, %u with its witness\n",
+			flood_cases[k].name, t->safe, t->safe_stuck, t->rings, t->all_stuck,
+			t->witness_stuck);
 		assert_int_equal(t->safe_stuck, 0);
+		assert_true(flood_cases[k].reroute != LINT_TAGGED || t->rings == 0);
 		rings += t->rings;
 		witness += t->witness_stuck;
+		safe += t->safe;
 	}
-	assert_true(rings > fabrics / 6 && tally[LINT_LOCAL].safe > fabrics);
+	assert_true(rings > fabrics && safe > 3 * fabrics);
 	assert_true(witness * 100 >= rings * 95);
 }
 
@@ -846,6 +1057,7 @@ int main(void)
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_headroom_published),
+		cmocka_unit_test(test_marks_published),
 		cmocka_unit_test(test_in_force),
 		cmocka_unit_test(test_planes),
 		cmocka_unit_test(test_flood),
