@@ -28,6 +28,9 @@ static const struct command_option options[] = {
 	{"failures", 0, "0|1|2", "links and switches that fail at once, at most (default: 2)"},
 	{"reroute", 0, "converged|local|back|tagged",
 		"what switches do about a failure; when not given converged and local are judged"},
+	{"routes", 0, "FILE",
+		"next hops, a row 'SWITCH LEAF PORT[,PORT...]' each, in place of all shortest "
+		"paths; LEAF '*': every leaf without a row"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -104,13 +107,19 @@ static const char *source_of(const struct command_args *args, const char *const 
 	return "the configuration in force";
 }
 
-static int print_answer(const struct command_args *args, const struct lint_answer *answer)
+static int print_answer(
+	const struct command_args *args, const char *const *files, const struct lint_answer *answer)
 {
 	const struct globals *g = args->g;
 	if (str_eq(g->other_format, "junit"))
 		return lint_print_junit(stdout, answer);
+	const char *file = *files;
+	if (*files && files[1])
+		file = NULL;
+	else if (!*files && g->config_given)
+		file = g->config_path;
 	if (g->other_format)
-		return lint_print_sarif(stdout, answer, answer->source);
+		return lint_print_sarif(stdout, answer, file);
 	json_t *doc = shape_json(&lint_answer_shape, answer);
 	const int rc = answer_print(stdout, doc, answer, &lint_view, g->format, !g->no_header,
 		g->color == COLOR_ALWAYS);
@@ -148,6 +157,7 @@ static int run_lint(struct command_args *args)
 	struct lint_ask ask = {
 		.source = source_of(args, files), .as_read = !*files && !args->g->config_given};
 	const char *sheet = command_opt(&command_lint, args, "sheet");
+	ask.routes = command_opt(&command_lint, args, "routes");
 	struct err e = {0};
 	int rc = lint_ask_read(&ask, command_opt(&command_lint, args, "failures"),
 		command_opt(&command_lint, args, "reroute"), &e);
@@ -164,7 +174,7 @@ static int run_lint(struct command_args *args)
 		rc = read_sheet(sheet, &client, arena, &ledger, &ask, &e);
 	if (rc == 0)
 		rc = lint_answer_make(&client, &ask, arena, &answer, &e);
-	if (rc == 0 && print_answer(args, &answer) < 0)
+	if (rc == 0 && print_answer(args, files, &answer) < 0)
 		rc = err_set(&e, -EIO, "the answer cannot be written");
 	int code = EXIT_OK;
 	if (rc == -EINVAL)

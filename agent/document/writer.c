@@ -270,7 +270,7 @@ int answer_print(FILE *out, const json_t *doc, const void *answer, const struct 
 	const bool paged = format == FORMAT_HTML || format == FORMAT_MD;
 	rw_cleanup(writer_table_done) struct writer_table table =
 		writer_table_of(doc, answer, view);
-	if (paged || (format == FORMAT_TABLE && has_page && !view->text))
+	if (paged || (format == FORMAT_TABLE && has_page && !view->text && !view->answer_text))
 		return writer_print_page(out, &table, answer, format, header, color);
 	switch (format) {
 	case FORMAT_JSON:

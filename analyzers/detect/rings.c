@@ -6,8 +6,6 @@
  * deadlock does tell. Not judged where a link leads to a switch that is not in the configuration:
  * paths behind it are not known.
  */
-#include <string.h>
-
 #include "analyzers/finding_build.h"
 #include "analyzers/lint/lint_cycle.h"
 #include "analyzers/lint/lint_settings.h"
@@ -16,6 +14,7 @@
 #include "base/str.h"
 
 #define RING_SURE 0.6 /* routes are computed, not read */
+enum { DOWN_NAMED = 3 }; /* of what is down; the rest is counted */
 
 struct rings_options {
 	int64_t window_ns, hold;
@@ -33,19 +32,27 @@ static bool rings_port_up(const void *arg, const struct fabric_port *port)
 	return seen->oper_up != 0; /* not known: up */
 }
 
-/* What is down between switches, as a text; "": nothing. */
+/* What is down between switches, as "while ... is down": a few by name; "": nothing. */
 static const char *down_text(const struct observed *observed, struct arena *a)
 {
-	const char *text = "";
+	const char *named = "";
+	size_t n = 0;
 	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
 		const struct port_seen *seen = &observed->ports[i];
 		const struct fabric_port *peer = seen->port->peer;
 		if (!peer || rings_port_up(observed, seen->port) ||
 			(peer->index < seen->port->index && !rings_port_up(observed, peer)))
 			continue;
-		text = arena_printf(a, "%s%s%s", text, str_if(text[0], ", "), port_text(seen, a));
+		if (n < DOWN_NAMED)
+			named = arena_printf(
+				a, "%s%s%s", named, str_if(n > 0, ", "), port_text(seen, a));
+		n++;
 	}
-	return text;
+	if (n > DOWN_NAMED)
+		return arena_printf(a, " while %s and %zu more are down", named, n - DOWN_NAMED);
+	if (n == 0)
+		return "";
+	return arena_printf(a, " while %s %s down", named, n > 1 ? "are" : "is");
 }
 
 static bool is_whole(const struct fabric *fabric)
@@ -75,11 +82,7 @@ static void report_ring(struct draft *draft, const struct lint_graph *graph,
 	draft->f->confidence_ratio = RING_SURE;
 	draft->f->value = (double)ring->n;
 	draft->f->summary =
-		arena_printf(draft->a, "buffers can wait for each other in a ring%s%s: %s > %s",
-			str_if(down[0], " while "),
-			down[0] ? arena_printf(draft->a, "%s %s down", down,
-					  strchr(down, ',') ? "are" : "is")
-				: "",
+		arena_printf(draft->a, "buffers can wait for each other in a ring%s: %s > %s", down,
 			text, graph->switches[ring->hops[0].at].device->name);
 	finding_evidence_device(
 		draft, "rings.buffers", NULL, (double)ring->n, "buffers", QUALITY_EXACT);
@@ -98,9 +101,15 @@ static int rings_run(const struct analyzer_in *in, struct finding_list *out)
 		lint_paused_priorities(in->fabric) == 0)
 		return 0;
 	struct lint_engine *engine = lint_engine_new(graph);
+	struct lint_class classes[FABRIC_CLASSES];
+	const size_t n = lint_classes(graph, observed, in->arena, classes);
+	bool cyclic = false;
 	lint_engine_pause(engine, in->pause, in->pause_arg);
-	const bool cyclic = lint_cyclic(
-		engine, LINT_CONVERGED, &(struct lint_failures){.n = 0}, &ring, in->arena);
+	for (size_t i = 0; i < n && !cyclic; i++) {
+		lint_engine_lossless(engine, classes[i].lossless);
+		cyclic = lint_cyclic(
+			engine, LINT_CONVERGED, &(struct lint_failures){.n = 0}, &ring, in->arena);
+	}
 	lint_engine_free(engine);
 	if (!cyclic && finding_is_clear(out, in, "rings", "", 1))
 		return 0;

@@ -40,7 +40,11 @@ static const struct reroute_row {
 		NULL},
 };
 
-enum { WITNESSES_MAX = 2 * (2 * LINT_EXAMPLES_MAX + 1) };
+/* Of the ways that one question asks for, and the priorities whose PFC differs. */
+enum {
+	RINGS_MAX = 2 * FABRIC_CLASSES,
+	WITNESSES_MAX = RINGS_MAX * (2 * LINT_EXAMPLES_MAX + 1),
+};
 
 struct lint_work {
 	struct arena *arena;
@@ -48,6 +52,8 @@ struct lint_work {
 	struct lint_list list;
 	struct lint_answer *answer;
 	const struct lint_ask *ask;
+	const struct observed *observed; /* NULL: a file is judged */
+	struct lint_table table; /* .next NULL: all shortest paths */
 };
 
 /* ---- rings --------------------------------------------------------------- */
@@ -93,10 +99,10 @@ static enum lint_severity ring_severity(const struct lint_work *work, enum lint_
 	return severity;
 }
 
-static void found_rings(struct lint_work *work, const struct lint_verdict *v)
+static void found_rings(struct lint_work *work, const struct lint_verdict *v, int priority)
 {
 	struct lint_finding finding = {
-		.check = "deadlock", .priority = -1, .remedy = reroutes[v->reroute].remedy};
+		.check = "deadlock", .priority = priority, .remedy = reroutes[v->reroute].remedy};
 	const bool local = v->reroute != LINT_CONVERGED;
 	const char *how = reroutes[v->reroute].how;
 	if (v->whole_cyclic) {
@@ -119,19 +125,53 @@ static void found_rings(struct lint_work *work, const struct lint_verdict *v)
 			str_if(v->n_pair > 0, ", such as "),
 			v->n_pair ? example_text(work, &v->pair[0]) : "");
 	}
+	if (v->unjudged)
+		lint_unjudged(&work->list,
+			"failures, %s: with a table of next hops each would have to be walked, and "
+			"they are too many",
+			how);
 	if (v->unjudged_pairs > 0)
 		lint_unjudged(&work->list,
 			"%llu failures of two, %s: they would have to be walked one by one",
 			(unsigned long long)v->unjudged_pairs, how);
 }
 
+/* A table says what converged routing does as the fabric stands; after failures shortest paths
+ * count. */
+static struct lint_verdict judge_way(
+	struct lint_work *work, const struct lint_class *class, enum lint_reroute reroute)
+{
+	const bool routed = work->table.next != NULL;
+	const bool apart = routed && reroute == LINT_CONVERGED;
+	const unsigned failures = work->ask->failures;
+	struct lint_engine *engine = lint_engine_new(work->graph);
+	lint_engine_lossless(engine, class->lossless);
+	struct lint_verdict whole = {.whole_cyclic = false}, v;
+	if (apart) {
+		lint_engine_routes(engine, work->table.next);
+		whole = lint_judge(engine, work->graph, reroute, 0, LINT_CHOOSE, work->arena);
+		lint_engine_free(engine);
+		engine = lint_engine_new(work->graph);
+		lint_engine_lossless(engine, class->lossless);
+	} else if (routed) {
+		lint_engine_routes(engine, work->table.next);
+	}
+	v = lint_judge(engine, work->graph, reroute, failures, LINT_CHOOSE, work->arena);
+	lint_engine_free(engine);
+	if (apart) {
+		v.whole_cyclic = whole.whole_cyclic;
+		v.whole = whole.whole;
+	}
+	return v;
+}
+
 static void judge_world(
-	struct lint_work *work, struct lint_engine *engine, enum lint_reroute reroute)
+	struct lint_work *work, const struct lint_class *class, enum lint_reroute reroute)
 {
 	struct lint_answer *answer = work->answer;
-	const struct lint_verdict v = lint_judge(
-		engine, work->graph, reroute, work->ask->failures, LINT_CHOOSE, work->arena);
+	const struct lint_verdict v = judge_way(work, class, reroute);
 	answer->rings[answer->n_rings++] = (struct lint_rings){.reroute = reroutes[reroute].word,
+		.priority = class->priority,
 		.whole = v.whole_cyclic,
 		.singles = v.singles,
 		.cyclic_singles = v.cyclic_singles,
@@ -139,7 +179,7 @@ static void judge_world(
 		.cyclic_pairs = v.cyclic_pairs,
 		.unjudged_pairs = v.unjudged_pairs,
 		.walked = v.walked};
-	found_rings(work, &v);
+	found_rings(work, &v, class->priority);
 	if (v.whole_cyclic)
 		add_witness(work, reroute, &v.whole);
 	for (size_t i = 0; i < v.n_single; i++)
@@ -157,7 +197,8 @@ static bool is_asked(const struct lint_ask *ask, enum lint_reroute reroute)
 
 static void judge_tags(struct lint_work *work)
 {
-	const unsigned lossless = lint_paused_priorities(work->graph->fabric);
+	const unsigned lossless =
+		(unsigned)__builtin_popcount(lint_paused_priorities(work->graph->fabric));
 	if (is_asked(work->ask, LINT_TAGGED) && lossless < 2)
 		lint_found(&work->list,
 			&(struct lint_finding){LINT_WARNING, "tags", NULL, NULL, -1, NULL,
@@ -170,14 +211,71 @@ static void judge_tags(struct lint_work *work)
 static void judge_rings(struct lint_work *work)
 {
 	struct lint_answer *answer = work->answer;
-	answer->rings = arena_array(work->arena, struct lint_rings, 2);
+	struct lint_class classes[FABRIC_CLASSES];
+	const size_t n = lint_classes(work->graph, work->observed, work->arena, classes);
+	answer->rings = arena_array(work->arena, struct lint_rings, RINGS_MAX);
 	answer->witnesses = arena_array(work->arena, struct lint_witness, WITNESSES_MAX);
-	struct lint_engine *engine = lint_engine_new(work->graph);
 	for (int reroute = 0; reroute < LINT_REROUTES; reroute++)
-		if (is_asked(work->ask, reroute))
-			judge_world(work, engine, reroute);
-	lint_engine_free(engine);
+		for (size_t i = 0; i < n && is_asked(work->ask, reroute); i++)
+			judge_world(work, &classes[i], reroute);
 	judge_tags(work);
+}
+
+/* ---- the watchdog -------------------------------------------------------- */
+
+static bool has_watchdog(const struct lint_work *work, const struct lint_port *port)
+{
+	return work->observed && observed_port(work->observed, port->at)->watchdog_ms > 0;
+}
+
+/* A switch that tells of a watchdog at one of its ports has none where it tells of none. */
+static void judge_watchdog_of(
+	struct lint_work *work, const struct lint_switch *s, enum lint_severity severity)
+{
+	size_t with = 0;
+	const struct lint_port *without = NULL;
+	for (size_t p = s->n_ports; p-- > 0;) {
+		if (has_watchdog(work, &s->ports[p]))
+			with++;
+		else
+			without = &s->ports[p];
+	}
+	if (with > 0 && without)
+		lint_found(&work->list,
+			&(struct lint_finding){severity, "watchdog", s->device->name,
+				without->at->name, -1, NULL,
+				"enable the PFC watchdog on every lossless port, action drop"},
+			"no PFC watchdog at %zu of %zu ports to switches, where a ring of buffers "
+			"is possible",
+			s->n_ports - with, s->n_ports);
+}
+
+static void judge_watchdog(struct lint_work *work)
+{
+	const struct lint_graph *graph = work->graph;
+	enum lint_severity severity = LINT_SEVERITIES;
+	size_t silent = 0;
+	for (size_t i = 0; i < work->list.n; i++)
+		if (str_eq(work->list.findings[i].check, "deadlock") &&
+			work->list.findings[i].severity < severity)
+			severity = work->list.findings[i].severity;
+	if (severity == LINT_SEVERITIES)
+		return;
+	if (severity == LINT_CRITICAL)
+		severity = LINT_WARNING;
+	for (size_t i = 0; i < graph->n_switches; i++) {
+		const struct lint_switch *s = &graph->switches[i];
+		bool told = s->n_ports == 0;
+		for (size_t p = 0; p < s->n_ports && !told; p++)
+			told = has_watchdog(work, &s->ports[p]);
+		silent += !told;
+		judge_watchdog_of(work, s, severity);
+	}
+	if (silent > 0)
+		lint_unjudged(&work->list,
+			"whether a PFC watchdog is on at %zu switch%s where a ring is possible: "
+			"they do not tell of one",
+			silent, str_if(silent != 1, "es"));
 }
 
 /* ---- the graph ----------------------------------------------------------- */
@@ -218,17 +316,13 @@ static void judge_graph(struct lint_work *work)
 
 /* ---- settings ------------------------------------------------------------ */
 
-static int judge_settings(struct lint_work *work, struct client *client, struct err *e)
+static void judge_settings(struct lint_work *work)
 {
-	struct lint_settings_in in = {.graph = work->graph,
+	const struct lint_settings_in in = {.graph = work->graph,
+		.observed = work->observed,
 		.changes = work->ask->changes,
 		.n_changes = work->ask->n_changes};
-	int rc = 0;
-	if (client->history && work->ask->as_read)
-		rc = state_observe(client, work->arena, &in.observed, e);
-	if (rc == 0)
-		lint_settings(&in, &work->list);
-	return rc;
+	lint_settings(&in, &work->list);
 }
 
 /* ---- both ends, as the switches answered ----------------------------------- */
@@ -294,11 +388,24 @@ static void say_assumptions(struct lint_work *work)
 {
 	struct arena *a = work->arena;
 	const size_t taken = work->graph->taken_leaves;
-	work->answer->assumptions = arena_array(a, const char *, 8);
-	say(work,
-		"packets take every shortest path that is left; the routes of the switches were "
-		"not "
-		"read, and no filter against paths that go down and up again is known");
+	work->answer->assumptions = arena_array(a, const char *, 12);
+	if (work->table.next)
+		say(work,
+			arena_printf(a,
+				"next hops are those of %s; when routing has converged after a "
+				"failure, packets take every shortest path that is left",
+				work->ask->routes));
+	else
+		say(work,
+			"packets take every shortest path that is left; the routes of the "
+			"switches were not read, and no filter against paths that go down and up "
+			"again is known");
+	if (work->table.missing > 0)
+		say(work,
+			arena_printf(a,
+				"where the table has no row (%zu of a switch and a leaf), packets "
+				"are dropped",
+				work->table.missing));
 	if (work->ask->sheet)
 		say(work,
 			arena_printf(a,
@@ -431,12 +538,20 @@ int lint_answer_make(struct client *client, const struct lint_ask *ask, struct a
 			&(struct lint_finding){LINT_WARNING, "topology", NULL, NULL, -1, NULL,
 				"declare 'links', or run it beside an agent that discovers them"},
 			"no link between switches is known");
+	int rc = 0;
+	if (client->history && ask->as_read)
+		rc = state_observe(client, a, &work.observed, e);
+	if (rc == 0 && ask->routes)
+		rc = lint_table_read(ask->routes, work.graph, a, &work.table, e);
+	if (rc < 0)
+		return rc;
 	judge_graph(&work);
-	if (work.graph->n_links > 0)
+	if (work.graph->n_links > 0) {
 		judge_rings(&work);
-	int rc = judge_settings(&work, client, e);
-	if (rc == 0)
-		rc = judge_ends(&work, client, e);
+		judge_watchdog(&work);
+	}
+	judge_settings(&work);
+	rc = judge_ends(&work, client, e);
 	if (rc < 0)
 		return rc;
 	say_assumptions(&work);

@@ -28,6 +28,7 @@ struct lint_witness { /* a ring */
 };
 struct lint_rings { /* of one way to reroute */
 	const char *reroute;
+	int priority; /* and of others whose PFC is set alike; -1: of all */
 	bool whole;
 	uint64_t singles, cyclic_singles, pairs, cyclic_pairs, unjudged_pairs;
 	bool walked;
@@ -51,6 +52,7 @@ struct lint_ask {
 	const char *source; /* what is judged, in words */
 	unsigned failures; /* 0 to 2 */
 	bool as_read; /* the fabric in force: what switches told wins over what is declared */
+	const char *routes; /* file with a table of next hops; NULL: all shortest paths */
 	const char *sheet; /* whose changes these are; NULL: as it is */
 	const struct lint_change *changes;
 	size_t n_changes;
@@ -61,6 +63,18 @@ struct lint_ask {
  * not given. 0, or -EINVAL with @e. */
 int lint_ask_read(struct lint_ask *ask, const char *failures, const char *reroute, struct err *e);
 
+struct lint_table { /* of next hops */
+	const uint64_t *next; /* as those of lint_routes */
+	size_t missing; /* pairs of a switch and a leaf without one */
+};
+/*
+ * lint_table_read - reads the table @path: rows "SWITCH LEAF PORT[,PORT...]", where '*' is every
+ * leaf that has no row of its own, and '#' begins a comment. A switch and a leaf without a row: the
+ * switch drops what is for that leaf. In @a. 0, or -EINVAL with @e.
+ */
+int lint_table_read(const char *path, const struct lint_graph *graph, struct arena *a,
+	struct lint_table *ret, struct err *e);
+
 /* lint_answer_make - judges the fabric of the client's configuration; where there is a database, by
  * what the switches answered last, too. Texts are in @a. 0, or negative errno with @e. */
 int lint_answer_make(struct client *client, const struct lint_ask *ask, struct arena *a,
@@ -70,7 +84,7 @@ int lint_answer_make(struct client *client, const struct lint_ask *ask, struct a
 bool lint_answer_fails(const struct lint_answer *answer);
 
 /* For a CI. lint_print_sarif - SARIF 2.1.0 (OASIS); lint_print_junit - the XML of JUnit, one case a
- * check. @file is the configuration that findings point to. 0 or -EIO. */
+ * check. @file is the configuration that findings point to; NULL: none is. 0 or -EIO. */
 int lint_print_sarif(FILE *out, const struct lint_answer *answer, const char *file);
 int lint_print_junit(FILE *out, const struct lint_answer *answer);
 

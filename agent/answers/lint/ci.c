@@ -14,6 +14,7 @@ static const struct lint_check {
 	const char *name, *about;
 } checks[] = {
 	{"deadlock", "No ring of buffers that wait for each other."},
+	{"watchdog", "A PFC watchdog is on wherever a ring is possible."},
 	{"tags", "Bounced packets have a second lossless priority."},
 	{"headroom", "Headroom holds what is in flight when pause is sent."},
 	{"headroom_pool", "The headroom of all lossless priorities fits into the pool."},
@@ -41,16 +42,34 @@ bool lint_answer_fails(const struct lint_answer *answer)
 
 static const char *const sarif_levels[LINT_SEVERITIES] = {"error", "warning", "note"};
 
+/* What a rule that found nothing rests on. */
+static json_t *sarif_notes(const struct lint_answer *answer)
+{
+	json_t *notes = json_array();
+	for (size_t i = 0; i < answer->n_assumptions + answer->n_unjudged; i++) {
+		const bool assumed = i < answer->n_assumptions;
+		rw_cleanup(str_done) struct str text = {0};
+		str_addf(&text, "%s: %s", assumed ? "assumed" : "not judged",
+			assumed ? answer->assumptions[i]
+				: answer->unjudged[i - answer->n_assumptions]);
+		json_array_append_new(notes,
+			json_pack("{s:s, s:{s:s}}", "level", "note", "message", "text", text.s));
+	}
+	return notes;
+}
+
 static json_t *sarif_result(const struct lint_finding *row, const char *file)
 {
 	rw_cleanup(str_done) struct str place = {0}, text = {0};
 	str_addf(&place, "%s%s%s", str_or(row->device, "fabric"), str_if(row->port, "/"),
 		str_or(row->port, ""));
 	str_addf(&text, "%s: %s. %s", place.s, row->text, row->remedy);
-	return json_pack("{s:s, s:s, s:{s:s}, s:[{s:{s:{s:s}}, s:[{s:s}]}]}", "ruleId", row->check,
+	json_t *in = NULL;
+	if (file)
+		in = json_pack("{s:{s:s}}", "artifactLocation", "uri", file);
+	return json_pack("{s:s, s:s, s:{s:s}, s:[{s:o*, s:[{s:s}]}]}", "ruleId", row->check,
 		"level", sarif_levels[row->severity], "message", "text", text.s, "locations",
-		"physicalLocation", "artifactLocation", "uri", file, "logicalLocations",
-		"fullyQualifiedName", place.s);
+		"physicalLocation", in, "logicalLocations", "fullyQualifiedName", place.s);
 }
 
 int lint_print_sarif(FILE *out, const struct lint_answer *answer, const char *file)
@@ -62,10 +81,11 @@ int lint_print_sarif(FILE *out, const struct lint_answer *answer, const char *fi
 				"text", checks[i].about));
 	for (size_t i = 0; i < answer->n_findings; i++)
 		json_array_append_new(results, sarif_result(&answer->findings[i], file));
-	json_t *doc = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:o}]}", "$schema",
-		"https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool",
-		"driver", "name", "rocewatch lint", "version", RW_VERSION, "rules", rules,
-		"results", results);
+	json_t *doc = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:[{s:b, s:o}], s:o}]}",
+		"$schema", "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0",
+		"runs", "tool", "driver", "name", "rocewatch lint", "version", RW_VERSION, "rules",
+		rules, "invocations", "executionSuccessful", 1, "toolExecutionNotifications",
+		sarif_notes(answer), "results", results);
 	const int rc = json_print(out, doc, JSON_INDENT(2));
 	fputc('\n', out);
 	json_decref(doc);
@@ -128,7 +148,18 @@ int lint_print_junit(FILE *out, const struct lint_answer *answer)
 				junit_failure(out, &answer->findings[i]);
 		fputs("  </testcase>\n", out);
 	}
-	fputs("</testsuite>\n", out);
+	fputs("  <system-out>", out);
+	for (size_t i = 0; i < answer->n_assumptions; i++) {
+		fputs("assumed: ", out);
+		xml_put(out, answer->assumptions[i]);
+		fputc('\n', out);
+	}
+	for (size_t i = 0; i < answer->n_unjudged; i++) {
+		fputs("not judged: ", out);
+		xml_put(out, answer->unjudged[i]);
+		fputc('\n', out);
+	}
+	fputs("</system-out>\n</testsuite>\n", out);
 	if (fflush(out) != 0 || ferror(out))
 		return -EIO;
 	return 0;

@@ -1,6 +1,8 @@
 /* rows - the table of the answer: its document, its columns, and the text for people. */
 #include "agent/answers/lint/answer.h"
 
+#include "agent/document/page.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 
 #define SHAPE struct lint_finding
@@ -35,6 +37,8 @@ static SHAPE_OF(lint_witness, "LintWitness", "A ring of buffers that failures ma
 static const struct field lint_rings_fields[] = {
 	TEXT(reroute, "How routing meets a failure: converged, local, back or tagged.",
 		.known = true),
+	PRIORITY(priority,
+		"Priority, and others whose PFC is set alike; null: all lossless priorities."),
 	FLAG(whole, "A ring is possible with nothing failed."),
 	COUNT(singles, "Failures of one link or switch that were judged."),
 	COUNT(cyclic_singles, "Of these, those that make a ring possible."),
@@ -76,30 +80,42 @@ static void print_finding(FILE *out, const struct lint_finding *row)
 	fprintf(out, ": %s (%s)\n          %s\n", row->text, row->check, row->remedy);
 }
 
-static void print_rings(FILE *out, const struct lint_rings *rings)
+static void rings_text(struct str *out, const struct lint_rings *rings)
 {
-	fprintf(out, "%-9s  as it stands: %s", rings->reroute,
-		rings->whole ? "a ring is possible" : "no ring");
+	str_addf(out, "%-9s  ", rings->reroute);
+	if (rings->priority >= 0)
+		str_addf(out, "priority %d, ", rings->priority);
+	str_addf(out, "as it stands: %s", rings->whole ? "a ring is possible" : "no ring");
 	if (rings->singles && !rings->whole)
-		fprintf(out, "; one failure: %llu of %llu",
+		str_addf(out, "; one failure: %llu of %llu",
 			(unsigned long long)rings->cyclic_singles,
 			(unsigned long long)rings->singles);
 	if (rings->pairs && !rings->whole)
-		fprintf(out, "; two: %llu of %llu", (unsigned long long)rings->cyclic_pairs,
+		str_addf(out, "; two: %llu of %llu", (unsigned long long)rings->cyclic_pairs,
 			(unsigned long long)rings->pairs);
 	if (rings->unjudged_pairs)
-		fprintf(out, " (%llu not judged)", (unsigned long long)rings->unjudged_pairs);
-	fputc('\n', out);
+		str_addf(out, " (%llu not judged)", (unsigned long long)rings->unjudged_pairs);
+	str_add(out, "\n");
 }
 
-static void print_witness(FILE *out, const struct lint_witness *witness)
+static void witness_text(struct str *out, const struct lint_witness *witness)
 {
-	fprintf(out, "\n%s, ", witness->reroute);
+	str_addf(out, "%s, ", witness->reroute);
 	for (size_t i = 0; i < witness->n_failed; i++)
-		fprintf(out, "%s%s", str_if(i > 0, " and "), witness->failed[i]);
-	fprintf(out, "%s:\n", witness->n_failed ? " failed" : "nothing failed");
+		str_addf(out, "%s%s", str_if(i > 0, " and "), witness->failed[i]);
+	str_addf(out, "%s:\n", witness->n_failed ? " failed" : "nothing failed");
 	for (size_t i = 0; i < witness->n_ring; i++)
-		fprintf(out, "  %-40s packets to %s\n", witness->ring[i], witness->flows[i]);
+		str_addf(out, "  %-40s packets to %s\n", witness->ring[i], witness->flows[i]);
+}
+
+static void rings_all_text(struct str *out, const struct lint_answer *a)
+{
+	for (size_t i = 0; i < a->n_rings; i++)
+		rings_text(out, &a->rings[i]);
+	for (size_t i = 0; i < a->n_witnesses; i++) {
+		str_add(out, "\n");
+		witness_text(out, &a->witnesses[i]);
+	}
 }
 
 static void print_lines(FILE *out, const char *head, const char *const *lines, size_t n)
@@ -114,6 +130,7 @@ static void lint_text(
 	FILE *out, const void *answer, const struct view *view, bool color, bool header)
 {
 	const struct lint_answer *a = answer;
+	rw_cleanup(str_done) struct str text = {0};
 	fprintf(out, "%s: %s\n\n", a->fabric, a->verdict);
 	for (size_t i = 0; i < a->n_findings; i++)
 		print_finding(out, &a->findings[i]);
@@ -123,10 +140,8 @@ static void lint_text(
 		"%sRings of buffers that can wait for each other (%llu switches, %llu link%s):\n",
 		str_if(a->n_findings > 0, "\n"), (unsigned long long)a->switches,
 		(unsigned long long)a->links, str_if(a->links != 1, "s"));
-	for (size_t i = 0; i < a->n_rings; i++)
-		print_rings(out, &a->rings[i]);
-	for (size_t i = 0; i < a->n_witnesses; i++)
-		print_witness(out, &a->witnesses[i]);
+	rings_all_text(&text, a);
+	fputs(str_or(text.s, ""), out);
 	print_lines(out, "On these assumptions:", a->assumptions, a->n_assumptions);
 	print_lines(out, "Not judged:", a->unjudged, a->n_unjudged);
 }
@@ -140,8 +155,34 @@ static const void *lint_rows(const void *answer, size_t *ret_n)
 	return a->findings;
 }
 
+static void page_lines(struct page *page, const char *head, const char *const *lines, size_t n)
+{
+	if (n > 0)
+		page_heading(page, "%s", head);
+	for (size_t i = 0; i < n; i++)
+		page_item(page, lines[i]);
+}
+
+/* A pull request shows it: what was assumed belongs to it. */
+static struct page *lint_page(const json_t *doc, const void *answer)
+{
+	const struct lint_answer *a = answer;
+	rw_cleanup(str_done) struct str text = {0};
+	struct page *page = page_new("lint");
+	page_title(page, a->fabric, a->verdict);
+	if (a->n_findings > 0)
+		page_rows(page, "", &lint_table, a->findings, a->n_findings);
+	rings_all_text(&text, a);
+	page_heading(page, "Rings of buffers that can wait for each other");
+	page_code(page, "", str_or(text.s, ""));
+	page_lines(page, "On these assumptions", a->assumptions, a->n_assumptions);
+	page_lines(page, "Not judged", a->unjudged, a->n_unjudged);
+	return page;
+}
+
 const struct view lint_view = {.title = "lint",
 	.empty = "nothing found",
 	.table = &lint_table,
 	.table_rows = lint_rows,
+	.answer_page = lint_page,
 	.answer_text = lint_text};

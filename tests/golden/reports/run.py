@@ -261,7 +261,7 @@ def scope(asked, db):
     whole, one = asked.json("flap.db", "links", "--no-compare"), asked.json("flap.db", "links", "--no-compare", "--device", "spine1")
     check(whole["state"] == "WARNING" and [i["where"] for i in whole["incidents"]] == ["leaf1:Ethernet50"], "%s" % whole["incidents"])
     check(not one["incidents"] and not one["ports"] and not one["problems"], "of spine1: %s" % one["problems"])
-    ring = asked.replay("rings/two_down", "ring.db")
+    ring = asked.replay("rings/many_down", "ring.db")
     open_ring, repaired = asked.json(ring, "links", "--no-compare", "--until", "1970-01-01T00:02:00Z"), asked.json(ring, "links", "--no-compare")
     check(open_ring["ring_open"] and not repaired["ring_open"], "a ring of buffers is told as %s, then %s" % (open_ring["ring_open"], repaired["ring_open"]))
     check(open_ring["rings_clean"] < repaired["rings_clean"], "the last time without a ring: %s" % repaired["rings_clean"])
