@@ -572,9 +572,8 @@ static void test_headroom_published(void **state)
 		{100, {165568, 177632, 268736}},
 		{100, {44032, 49152, 83968}}, /* SN5610N */
 		{400, {86016, 104448, 243712}},
-		/* Munjal, Sharma, Detecting, Troubleshooting, and Preventing Congestion in Storage
-		 * Networks (Cisco Press, 2023), chapter 7: bit times of IEEE 802.3 and 5 ns/m, with
-		 * frames of 9,216 bytes of other classes */
+		/* our own sums of IEEE 802.3's bit times for the answer to a pause frame and of 5
+		 * ns/m, with frames of 9,216 bytes of other classes; printed by nobody */
 		{10, {17590, 18028, 21278}},
 		{25, {18452, 19546, 27671}},
 		{40, {25586, 27336, 40336}},
