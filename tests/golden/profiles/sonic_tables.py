@@ -354,8 +354,8 @@ def import_wrong(name, files, answer):
             if "dynamic_th" in profile:
                 line += f', alpha: {2 ** int(profile["dynamic_th"])}'
             wanted.append(line + f', headroom: {profile["xoff"]}B, xon_level: {profile["xon"]}B')
-    pool = IMPORT_APPL["BUFFER_POOL_TABLE"]["ingress_lossless_pool"]["size"]
-    wanted.append(f", pool: {pool}B }}")
+    pool = IMPORT_APPL["BUFFER_POOL_TABLE"]["ingress_lossless_pool"]
+    wanted.append(f", pool: {pool['size']}B, headroom_pool: {pool['xoff']}B }}")
     return [f"{name}: lacks {line}\n" for line in wanted if line not in answer]
 
 
