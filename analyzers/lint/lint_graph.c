@@ -149,12 +149,29 @@ static void find_leaves(struct lint_graph *graph)
 	}
 }
 
+/* A switch's own rail, else the NIC by which it reaches all its hosts; NULL: neither. */
+static const char *switch_rail(const struct fabric_device *device)
+{
+	const char *rail = NULL;
+	if (device->rail)
+		return device->rail;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct fabric_port *port = device->ports[i];
+		if (!port->host)
+			continue;
+		if (!port->host_nic || !*port->host_nic || (rail && !str_eq(rail, port->host_nic)))
+			return NULL;
+		rail = port->host_nic;
+	}
+	return rail;
+}
+
 /* The rail of all switches of an island that say one; NULL: none does, or they differ. */
 static const char *island_rail(const struct lint_graph *graph, const uint32_t *members, size_t n)
 {
 	const char *rail = NULL;
 	for (size_t i = 0; i < n; i++) {
-		const char *own = graph->switches[members[i]].device->rail;
+		const char *own = switch_rail(graph->switches[members[i]].device);
 		if (own && rail && !str_eq(own, rail))
 			return NULL;
 		if (own)
