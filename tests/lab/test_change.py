@@ -17,6 +17,15 @@ SWITCHES = ["leaf1", "leaf2", "spine1"]
 LINE_BYTES_S = 100e6 / 8 * 1.05
 
 
+def ended(pid):
+    """Gone, or a zombie: its sockets are closed."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
 def rates(lab, config, metric, device):
     out = lab.run(config, "query", metric, "--device", device, "--rate", "--since", "10m", "--format", "csv")
     return [(r["time"], r["port"], r["priority"], float(r["value"])) for r in csv.DictReader(io.StringIO(out)) if r["value"] != ""]
@@ -76,7 +85,7 @@ def test(lab):
     # The agent restarts: sysUpTime goes back.
     before = len(flagged(lab, config, "port.out_octets", "leaf2", "restart"))
     os.kill(lab.pid["leaf2"], signal.SIGKILL)
-    subprocess.run(["ip", "netns", "exec", ns, "true"], check=True)
+    wait_for("the end of the first one, which holds the port", lambda: ended(lab.pid["leaf2"]), 30, 0.05, agent)
     d = lab.dir / "leaf2"
     subprocess.Popen(["ip", "netns", "exec", ns, "snmpd", "-f", "-C", "-c", str(d / "snmpd.conf"), "-p", str(d / "snmpd2.pid"), "-Lf", str(d / "snmpd2.log"),
                       "-r", "udp:%s:161" % lab.address("leaf2")], env={**os.environ, "MIBS": "", "SNMP_PERSISTENT_DIR": str(d / "persist2"), "SNMPCONFPATH": str(d)},
