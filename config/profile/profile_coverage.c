@@ -89,6 +89,17 @@ void profile_coverage(const struct profile *profile, unsigned metric,
 		readers[protocol](profile, (int)metric, ret);
 }
 
+bool profile_tells(const struct profile *profile, unsigned metric)
+{
+	for (int protocol = 0; protocol < COVERAGE_PROTOCOLS; protocol++) {
+		struct coverage_cell cell;
+		profile_coverage(profile, metric, (enum coverage_protocol)protocol, &cell);
+		if (cell.told)
+			return true;
+	}
+	return false;
+}
+
 /* ---- how often ----------------------------------------------------------- */
 
 static bool profile_table_tells(const struct profile_table *table, unsigned metric)

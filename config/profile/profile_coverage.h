@@ -22,6 +22,8 @@ struct coverage_cell {
 /* profile_coverage - of @metric (enum metric) over @protocol. Nothing told leaves *ret empty. */
 void profile_coverage(const struct profile *profile, unsigned metric,
 	enum coverage_protocol protocol, struct coverage_cell *ret);
+/* profile_tells - @metric, over any protocol? */
+bool profile_tells(const struct profile *profile, unsigned metric);
 
 /* profile_interval - how far apart two values of @metric may lie, ns, over every protocol of
  * @profile that tells it: @fast_ns or @slow_ns as its table or stream is read, and no less than the

@@ -76,21 +76,10 @@ static void print_cell(const struct profile *profile, unsigned metric)
 		printf("-");
 }
 
-static bool is_told(const struct profile *profile, unsigned metric)
-{
-	for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
-		struct coverage_cell cell;
-		profile_coverage(profile, metric, (enum coverage_protocol)p, &cell);
-		if (cell.told)
-			return true;
-	}
-	return false;
-}
-
 static bool metric_is_told(const struct profiles *profiles, unsigned metric)
 {
 	for (size_t i = 0; i < profiles_count(profiles); i++)
-		if (is_told(profiles_at(profiles, i), metric))
+		if (profile_tells(profiles_at(profiles, i), metric))
 			return true;
 	return false;
 }
@@ -104,7 +93,7 @@ static bool is_of(const struct chapter *chapter, unsigned metric)
 static bool is_in(const struct profile *profile, const struct chapter *chapter)
 {
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		if (is_of(chapter, m) && is_told(profile, m))
+		if (is_of(chapter, m) && profile_tells(profile, m))
 			return true;
 	return false;
 }

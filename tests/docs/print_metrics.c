@@ -32,24 +32,13 @@ static bool is_in_group(const struct metric_info *info, const char *group)
 	return strncmp(info->name, group, n) == 0 && info->name[n] == '.';
 }
 
-static bool is_told(const struct profile *profile, unsigned metric)
-{
-	for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
-		struct coverage_cell cell;
-		profile_coverage(profile, metric, (enum coverage_protocol)p, &cell);
-		if (cell.told)
-			return true;
-	}
-	return false;
-}
-
 /* "eos, sonic": who tells it; the agent tells its own. */
 static void print_tellers(const struct profiles *profiles, unsigned metric)
 {
 	const char *separator = "";
 	for (size_t i = 0; i < profiles_count(profiles); i++) {
 		const struct profile *profile = profiles_at(profiles, i);
-		if (!is_told(profile, metric))
+		if (!profile_tells(profile, metric))
 			continue;
 		printf("%s%s", separator, profile->name);
 		separator = ", ";

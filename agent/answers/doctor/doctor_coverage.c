@@ -120,11 +120,7 @@ static int coverage_take_profile(void *arg, int n, char *const *words, char *con
 	device->profile = profile;
 	device->profiled = true;
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		for (int protocol = 0; protocol < COVERAGE_PROTOCOLS; protocol++) {
-			struct coverage_cell cell;
-			profile_coverage(profile, m, (enum coverage_protocol)protocol, &cell);
-			device->asked[m] = device->asked[m] || cell.told;
-		}
+		device->asked[m] = device->asked[m] || profile_tells(profile, m);
 	return 0;
 }
 
