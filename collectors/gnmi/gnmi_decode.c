@@ -327,6 +327,14 @@ static struct gnmi_match match_numbered(
 	return ret;
 }
 
+/* A port that was not named yet may be named by another stream: the path is looked up again. */
+static uint32_t binding_of_no_port(const struct gnmi_decoder *decoder)
+{
+	if (decoder->ports.n == GNMI_PORTS_MAX)
+		return BINDING_NONE;
+	return BINDING_NEW;
+}
+
 static uint32_t binding_add(
 	struct gnmi_feed *feed, struct gnmi_row *row, const struct gnmi_match *match)
 {
@@ -334,7 +342,7 @@ static uint32_t binding_add(
 	struct gnmi_binding binding = {
 		.row = row, .port = port_of(feed, row, match), .also = BINDING_NONE};
 	if (match->port.p && binding.port == GNMI_PORT_NONE)
-		return BINDING_NONE;
+		return binding_of_no_port(feed->decoder);
 	row->paths++;
 	if (is_lldp(spec->attribute) && binding.port != GNMI_PORT_NONE)
 		binding.first = gnmi_lldp_of(feed->decoder->lldp, binding.port,
@@ -364,7 +372,7 @@ static uint32_t bindings_add(struct gnmi_feed *feed, size_t i, const struct gnmi
 	const struct gnmi_match *match = &numbered;
 	const uint32_t first = binding_add(feed, &feed->rows[i], match);
 	uint32_t last = first;
-	while (last != BINDING_NONE && feed->compiled->also[i]) {
+	while (last >= BINDING_FIRST && feed->compiled->also[i]) {
 		i = feed->compiled->also[i] - 1;
 		const uint32_t next = binding_add(feed, &feed->rows[i], match);
 		feed->bindings[last - BINDING_FIRST].also = next;
@@ -437,7 +445,8 @@ static uint32_t binding_of(struct gnmi_feed *feed, const struct gnmi_update *upd
 		return BINDING_NONE;
 	}
 	uint32_t binding = binding_new(feed, update);
-	smap_put(feed->by_path, update->path, update->path_n, binding);
+	if (binding != BINDING_NEW)
+		smap_put(feed->by_path, update->path, update->path_n, binding);
 	return binding;
 }
 
@@ -596,7 +605,7 @@ void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, 
 	if (feed->alias_changes != feed->decoder->ports.alias_changes && !feed->stream->slow)
 		slots_clear(feed);
 	uint32_t at = binding_of(feed, update);
-	while (at != BINDING_NONE) {
+	while (at >= BINDING_FIRST) {
 		struct gnmi_binding *binding = &feed->bindings[at - BINDING_FIRST];
 		take_update(feed, binding, update, t_ns, out);
 		at = binding->also;

@@ -113,7 +113,7 @@ struct gnmi_part {
 };
 
 /* What a slot holds. */
-#define BINDING_NEW 0u /* the path was not looked up yet */
+#define BINDING_NEW 0u /* the path was not looked up yet, or its port was not known then */
 #define BINDING_NONE 1u /* the path means nothing */
 #define BINDING_FIRST 2u /* + index into bindings */
 

@@ -17,6 +17,7 @@ static const char profile_text[] =
 	"name: p\n"
 	"doc: a switch with two databases\n"
 	"gnmi:\n"
+	"  port_prefix: { \"\": \"*GigE\" }\n"
 	"  streams:\n"
 	"    - name: force\n"
 	"      cadence: slow\n"
@@ -132,6 +133,22 @@ static void expect(struct side *side, unsigned metric, uint64_t value, unsigned 
 	assert_non_null(have);
 	assert_int_equal(have->value, value);
 	assert_int_equal(have->flags, flags);
+}
+
+/* Another stream names the port of these numbers, maybe later than its values come. */
+static void test_port_named_later(void **state)
+{
+	struct side side;
+	side_open(&side);
+	tell(&side, COUNTERS, "/q/7|3/pause", "5");
+	round_of(&side, COUNTERS);
+	assert_null(newest(&side, M_PFC_RX_PAUSE_NS));
+	tell(&side, FORCE, "/f/TenGigE7|3/xoff", "9000");
+	round_of(&side, FORCE);
+	tell(&side, COUNTERS, "/q/7|3/pause", "6");
+	round_of(&side, COUNTERS);
+	expect(&side, M_PFC_RX_PAUSE_NS, 6000, 0);
+	side_close(&side);
 }
 
 /* ---- trimmed packets are no loss ----------------------------------------- */
@@ -308,6 +325,7 @@ static void test_device_setting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_port_named_later),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_difference_anew),
 		cmocka_unit_test(test_difference_of_less),
