@@ -1,7 +1,14 @@
 /* class_policy - the tables of words, and which one holds for a class. */
 #include "config/class_policy.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
+#include "base/err.h"
+#include "base/str.h"
 
 /*
  * Sources: DCQCN (Zhu et al., SIGCOMM 2015); Ultra Ethernet Specification 1.0.1 (UET does without
@@ -37,6 +44,7 @@ const char *const lb_words[] = {
 	"static", "flowlet", "packet", "adaptive", "pinned", "source_routed", NULL};
 const char *const class_lossless_words[] = {"pfc", "credit", "none", NULL};
 const char *const class_ecn_words[] = {"absolute", "relative", "off", NULL};
+const char *const class_trust_words[] = {"dscp", "pcp", NULL};
 
 const struct class_policy *class_policy_of(enum congestion_policy policy)
 {
@@ -118,4 +126,83 @@ bool class_any(const struct fabric *fabric, enum congestion_policy policy)
 			class_congestion(fabric, priority) == policy)
 			return true;
 	return false;
+}
+
+/* ---- maps ------------------------------------------------------------------ */
+
+/* class_number - the number at @p, below @most; NULL: none, else what is behind it. */
+static const char *class_number(const char *p, unsigned most, unsigned *ret)
+{
+	char *end;
+	if (!isdigit((unsigned char)*p))
+		return NULL;
+	const unsigned long number = strtoul(p, &end, 10);
+	*ret = (unsigned)number;
+	return number < most ? end : NULL;
+}
+
+/* class_range - "3" or "3-5" at @p; as class_number. */
+static const char *class_range(const char *p, unsigned most, unsigned *first, unsigned *last)
+{
+	p = class_number(p, most, first);
+	*last = *first;
+	if (p && *p == '-')
+		p = class_number(p + 1, most, last);
+	return p && *first <= *last ? p : NULL;
+}
+
+int class_map_read(const char *text, unsigned keys, uint8_t *to, struct err *e)
+{
+	const char *p = text;
+	memset(to, CLASS_NO_ROW, keys);
+	for (;;) {
+		unsigned first, last, value;
+		p = class_range(p, keys, &first, &last);
+		if (p && *p == ':')
+			p = class_number(p + 1, FABRIC_CLASSES, &value);
+		else
+			p = NULL;
+		if (!p || (*p && *p != ','))
+			return err_set(e, -EINVAL,
+				"'%.64s'; expected rows of 0 to %u and 0 to %d, such as 0-2:0,3:3",
+				text, keys - 1, FABRIC_CLASSES - 1);
+		memset(to + first, (int)value, last - first + 1);
+		if (!*p++)
+			return 0;
+	}
+}
+
+void class_map_text(const uint8_t *map, unsigned keys, struct str *to)
+{
+	const char *between = "";
+	for (unsigned i = 0; i < keys; i++) {
+		const unsigned first = i;
+		if (map[i] == CLASS_NO_ROW)
+			continue;
+		while (i + 1 < keys && map[i + 1] == map[first])
+			i++;
+		str_addf(to, "%s%u", between, first);
+		if (i > first)
+			str_addf(to, "-%u", i);
+		str_addf(to, ":%u", map[first]);
+		between = ",";
+	}
+}
+
+int class_priorities_read(const char *text, uint8_t *ret, struct err *e)
+{
+	*ret = 0;
+	if (str_eq(text, "none"))
+		return 0;
+	for (const char *p = text;; p++) {
+		unsigned first, last;
+		p = class_range(p, FABRIC_CLASSES, &first, &last);
+		if (!p || (*p && *p != ','))
+			return err_set(e, -EINVAL,
+				"'%.64s'; expected priorities such as 3,4, or none", text);
+		for (unsigned i = first; i <= last; i++)
+			*ret |= (uint8_t)(1u << i);
+		if (!*p)
+			return 0;
+	}
 }

@@ -8,6 +8,9 @@
 
 #include "config/fabric.h"
 
+struct err;
+struct str;
+
 /* What a congestion policy says of a class that works by it. */
 struct class_policy {
 	const char *word; /* as in the configuration: "dcqcn" */
@@ -38,10 +41,23 @@ bool class_any(const struct fabric *fabric, enum congestion_policy policy);
 
 const char *class_lossless_name(enum class_lossless lossless); /* "pfc" "credit" "none"; "?" */
 
+/*
+ * What makes a packet's class, as texts that switches' settings are told in ("0-7:0,26:3"): a key
+ * or a range of keys, and its value. class_map_read - fills @to, of @keys values, CLASS_NO_ROW
+ * where the text has no row. 0, or -EINVAL with @e. class_map_text - the shortest such text, behind
+ * @to.
+ */
+enum { CLASS_DSCPS = 64, CLASS_NO_ROW = 0xff };
+int class_map_read(const char *text, unsigned keys, uint8_t *to, struct err *e);
+void class_map_text(const uint8_t *map, unsigned keys, struct str *to);
+/* class_priorities_read - "3,4", "3-4" or "none" as bits. 0, or -EINVAL with @e. */
+int class_priorities_read(const char *text, uint8_t *ret, struct err *e);
+
 /* The words for schema.c, in the order of their enumerations, NULL behind the last. */
 extern const char *const congestion_words[];
 extern const char *const lb_words[];
 extern const char *const class_lossless_words[];
 extern const char *const class_ecn_words[];
+extern const char *const class_trust_words[]; /* "dscp" "pcp" */
 
 #endif

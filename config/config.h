@@ -393,8 +393,8 @@ struct config {
 enum config_mode {
 	CONFIG_FULL, /* rocewatch.yaml: devices need an address */
 	CONFIG_CASE, /* fabric.yaml of a recorded case: fabric, devices, links, lossless, policy,
-		      * thresholds, jobs, cost, analyzers, tuning only; other keys of rocewatch.yaml
-		      * are accepted and checked, but not needed */
+		      * thresholds, port_settings, jobs, cost, analyzers, tuning only; other keys of
+		      * rocewatch.yaml are accepted and checked, but not needed */
 };
 
 /*

@@ -809,20 +809,28 @@ static void match_jobs(struct build *build)
 	}
 }
 
+/* Of thresholds and settings of ports. */
+static void match_devices(
+	struct build *build, const struct yaml_node *node, const char *glob, const char *what)
+{
+	const struct fabric *fabric = build->c->fabric;
+	bool found = fabric->n_devices == 0;
+	for (size_t d = 0; d < fabric->n_devices && !found; d++)
+		found = str_glob(glob, fabric->devices[d]->name);
+	if (!found)
+		build_warn(build, build_at(node, "devices"),
+			"devices: '%.64s' matches no device: these %s apply nowhere", glob, what);
+}
+
 static void match_thresholds(struct build *build)
 {
 	const struct fabric *fabric = build->c->fabric;
-	for (size_t i = 0; i < fabric->n_thresholds; i++) {
-		const struct fabric_threshold *given = &fabric->thresholds[i];
-		bool found = fabric->n_devices == 0;
-		for (size_t d = 0; d < fabric->n_devices && !found; d++)
-			found = str_glob(given->devices, fabric->devices[d]->name);
-		if (!found)
-			build_warn(build, build_at(given->node, "devices"),
-				"devices: '%.64s' matches no device: these thresholds apply "
-				"nowhere",
-				given->devices);
-	}
+	for (size_t i = 0; i < fabric->n_thresholds; i++)
+		match_devices(build, fabric->thresholds[i].node, fabric->thresholds[i].devices,
+			"thresholds");
+	for (size_t i = 0; i < fabric->n_port_settings; i++)
+		match_devices(build, fabric->port_settings[i].node,
+			fabric->port_settings[i].devices, "settings");
 }
 
 /* ---- all of it ----------------------------------------------------------- */

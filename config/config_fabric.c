@@ -578,6 +578,8 @@ static void fabric_build_thresholds(struct build *build)
 	struct fabric *fabric = build->c->fabric;
 	fabric->thresholds = build->c->tree->thresholds;
 	fabric->n_thresholds = build->c->tree->n_thresholds;
+	fabric->port_settings = build->c->tree->port_settings;
+	fabric->n_port_settings = build->c->tree->n_port_settings;
 	for (size_t i = 0; i < fabric->n_thresholds; i++) {
 		const struct fabric_threshold *t = &fabric->thresholds[i];
 		if (t->kmin_bytes && t->kmax_bytes && t->kmin_bytes > t->kmax_bytes)

@@ -194,14 +194,31 @@ static int compare_groups(const void *left, const void *right)
 		((const struct fabric_group *)left)->id, ((const struct fabric_group *)right)->id);
 }
 
+static bool fabric_globs_fit(const char *devices, const char *ports, const struct fabric_port *port)
+{
+	if (!str_glob(devices, port->device->name))
+		return false;
+	if (str_glob(ports, port->name))
+		return true;
+	return port->alias[0] && str_glob(ports, port->alias);
+}
+
 bool fabric_threshold_fits(
 	const struct fabric_threshold *threshold, const struct fabric_port *port, int priority)
 {
-	if (threshold->priority != priority || !str_glob(threshold->devices, port->device->name))
-		return false;
-	if (str_glob(threshold->ports, port->name))
-		return true;
-	return port->alias[0] && str_glob(threshold->ports, port->alias);
+	return threshold->priority == priority &&
+		fabric_globs_fit(threshold->devices, threshold->ports, port);
+}
+
+const struct fabric_port_setting *fabric_port_setting_of(
+	const struct fabric *fabric, const struct fabric_port *port)
+{
+	for (size_t i = 0; i < fabric->n_port_settings; i++) {
+		const struct fabric_port_setting *given = &fabric->port_settings[i];
+		if (fabric_globs_fit(given->devices, given->ports, port))
+			return given;
+	}
+	return NULL;
 }
 
 const struct fabric_threshold *fabric_threshold_of(

@@ -125,6 +125,18 @@ struct fabric_threshold { /* declared thresholds: what no protocol can read back
 	double kmin_share, kmax_share; /* of relative ECN; NAN = not given */
 };
 
+/* Settings of ports, declared: what no protocol can read back. Lint and topology check compare the
+ * two ends of a link by them. */
+struct fabric_port_setting {
+	const struct yaml_node *node;
+	const char *devices, *ports; /* globs */
+	uint64_t speed_bps, mtu_bytes; /* 0: not given */
+	/* texts of class_policy.h; NULL: not given */
+	const char *pfc, *dscp, *groups;
+	const char *name; /* of the class map, as the switch calls it; NULL: not given */
+	int trust; /* of class_trust_words; -1: not given */
+};
+
 struct fabric_class { /* policy.classes: what is declared of one priority */
 	bool given;
 	bool congestion_given; /* else the site's */
@@ -142,6 +154,8 @@ struct fabric {
 	size_t n_jobs;
 	struct fabric_threshold *thresholds;
 	size_t n_thresholds;
+	struct fabric_port_setting *port_settings;
+	size_t n_port_settings;
 	uint8_t lossless_mask; /* bit n = priority n */
 	uint64_t lossless_mtu_bytes;
 	enum congestion_policy congestion; /* of the site; of one class: class_congestion() */
@@ -166,6 +180,9 @@ bool fabric_threshold_fits(
 /* fabric_threshold_of - the first that is; NULL: none is declared. */
 const struct fabric_threshold *fabric_threshold_of(
 	const struct fabric *fabric, const struct fabric_port *port, int priority);
+/* fabric_port_setting_of - the first that is declared for @port; NULL: none is. */
+const struct fabric_port_setting *fabric_port_setting_of(
+	const struct fabric *fabric, const struct fabric_port *port);
 /* fabric_job_has - does @job run on @host? */
 bool fabric_job_has(const struct fabric_job *job, const char *host);
 /* fabric_job_of - the first job that runs on @host, NULL = none. */

@@ -362,6 +362,32 @@ TABLE(threshold_section, fabric_threshold, threshold_rows,
 	"Buffer and ECN thresholds where no protocol can read them back. What a device reports "
 	"wins; a difference is reported.");
 
+static const struct field port_setting_rows[] = {
+	VALUE(fabric_port_setting, devices, "devices", OPT_STRING, "*", NULL, NULL,
+		"Device names, with * and ?.", .check = schema_check_text),
+	VALUE(fabric_port_setting, ports, "ports", OPT_STRING, "*", NULL, NULL,
+		"Port names, with * and ?.", .check = schema_check_text),
+	VALUE(fabric_port_setting, speed_bps, "speed", OPT_BITRATE, NULL, "1M", "10T", "Speed."),
+	VALUE(fabric_port_setting, mtu_bytes, "mtu", OPT_SIZE, NULL, "64B", "65535B", "MTU."),
+	TEXT(fabric_port_setting, pfc, "pfc", "Priorities with PFC: 3,4 or none.",
+		.check = schema_check_priorities),
+	CHOICE(fabric_port_setting, trust, "trust", class_trust_words, NULL,
+		"What classifies a packet."),
+	TEXT(fabric_port_setting, name, "name",
+		"What the switch calls its class map. Where what the maps of both ends hold is not "
+		"known, their names are compared.",
+		.check = schema_check_text),
+	TEXT(fabric_port_setting, dscp, "dscp",
+		"Priority (traffic class) of each DSCP: \"0-23:0,24:3,26:3,48:6\".",
+		.check = schema_check_dscp),
+	TEXT(fabric_port_setting, groups, "groups", "Priority group of each priority: \"3:3,4:4\".",
+		.check = schema_check_groups),
+};
+TABLE(port_setting_section, fabric_port_setting, port_setting_rows,
+	"Settings of ports where no protocol can read them back; 'config import' writes them. Both "
+	"ends of each link are compared by them (lint, topology check). What a device reports "
+	"wins.");
+
 static const struct field capture_rows[] = {
 	TEXT(config_capture, name, "name", "Name of the capture.", .flags = FIELD_REQUIRED,
 		.check = schema_check_name),
@@ -839,6 +865,8 @@ static const struct field root_rows[] = {
 	SECTION(config_tree, policy, "policy", policy_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, thresholds, n_thresholds, "thresholds",
 		threshold_section),
+	SECTIONS(FIELD_SECTIONS, config_tree, port_settings, n_port_settings, "port_settings",
+		port_setting_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, captures, n_captures, "capture", capture_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, pushes, n_pushes, "push", push_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, scrapes, n_scrapes, "scrape", scrape_section),

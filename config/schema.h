@@ -182,6 +182,9 @@ extern const char *const schema_severities[]; /* in the order of enum severity *
  * of the key and "is". */
 int schema_check_name(const char *text, struct err *e);
 int schema_check_policy_key(const char *text, struct err *e);
+int schema_check_dscp(const char *text, struct err *e); /* "0-7:0,26:3" */
+int schema_check_groups(const char *text, struct err *e); /* "3:3,4:4" */
+int schema_check_priorities(const char *text, struct err *e); /* "3,4", "none" */
 int schema_check_device_name(const char *text, struct err *e);
 int schema_check_text(const char *text, struct err *e);
 int schema_check_source(const char *text, struct err *e);
@@ -273,14 +276,15 @@ struct config_tree {
 	struct config_group *groups;
 	struct config_lag *lags;
 	struct fabric_threshold *thresholds;
+	struct fabric_port_setting *port_settings;
 	struct config_capture *captures;
 	struct config_push_place *pushes;
 	struct config_scrape *scrapes;
 	struct fabric_job *jobs;
 	struct config_job_file *job_files;
 	struct config_agent *agents;
-	size_t n_credentials, n_devices, n_links, n_groups, n_lags, n_thresholds, n_captures,
-		n_pushes, n_scrapes, n_jobs, n_job_files, n_agents;
+	size_t n_credentials, n_devices, n_links, n_groups, n_lags, n_thresholds, n_port_settings,
+		n_captures, n_pushes, n_scrapes, n_jobs, n_job_files, n_agents;
 	bool discover;
 	struct config_defaults *defaults;
 	struct config_lossless *lossless;

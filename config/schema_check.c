@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/text_clean.h"
 #include "config/address.h"
+#include "config/class_policy.h"
 #include "config/push_objects.h"
 
 #define UNIX_PATH_MAX 107 /* sun_path of unix(7), with its NUL */
@@ -34,6 +35,24 @@ int schema_check_policy_key(const char *text, struct err *e)
 	if (strcmp(text, "congestion") == 0 || strcmp(text, "load_balancing") == 0)
 		return 0;
 	return err_set(e, -EINVAL, "'%.64s'; expected congestion or load_balancing", text);
+}
+
+int schema_check_dscp(const char *text, struct err *e)
+{
+	uint8_t map[CLASS_DSCPS];
+	return class_map_read(text, CLASS_DSCPS, map, e);
+}
+
+int schema_check_groups(const char *text, struct err *e)
+{
+	uint8_t map[FABRIC_CLASSES];
+	return class_map_read(text, FABRIC_CLASSES, map, e);
+}
+
+int schema_check_priorities(const char *text, struct err *e)
+{
+	uint8_t mask;
+	return class_priorities_read(text, &mask, e);
 }
 
 int schema_check_device_name(const char *name, struct err *e)

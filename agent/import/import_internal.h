@@ -38,6 +38,10 @@ struct import_port {
 	const char *name, *alias; /* alias "" unknown */
 	uint64_t speed_bps;
 	unsigned cable_m; /* 0 unknown */
+	/* what makes a packet's class; a map is NULL where no map is named or there */
+	uint64_t mtu_bytes; /* 0 unknown */
+	const char *trust, *class_map; /* NULL unknown */
+	const uint8_t *dscp, *groups; /* of class_policy.h */
 	const char *peer, *peer_port; /* NULL: no neighbour is known; port "" unknown */
 	struct import_row rows[IMPORT_PRIORITIES];
 };

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/text_clean.h"
 #include "agent/import/import_internal.h"
+#include "config/class_policy.h"
 #include "config/profile/profile.h"
 
 /* ---- roles --------------------------------------------------------------- */
@@ -341,6 +342,77 @@ static size_t priority_rows(
 	return n;
 }
 
+/* ---- settings of ports ----------------------------------------------------- */
+
+static void map_print(FILE *out, const char *key, const uint8_t *map, unsigned keys)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	if (map)
+		class_map_text(map, keys, &text);
+	if (text.n > 0)
+		fprintf(out, ", %s: \"%s\"", key, text.s);
+}
+
+/* setting_text - what @port is set to, as the rest of a row; the caller frees. */
+static char *setting_text(const struct import_device *device, const struct import_port *port)
+{
+	char *text = NULL, speed[32];
+	size_t size;
+	const char *between = "";
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	if (port->speed_bps)
+		fprintf(out, ", speed: %s",
+			unit_bitrate_text(speed, sizeof(speed), port->speed_bps));
+	size_print(out, "mtu", port->mtu_bytes);
+	if (device->lossless) {
+		fputs(", pfc: \"", out);
+		for (unsigned i = 0; i < IMPORT_PRIORITIES; i++)
+			if (port->rows[i].lossless) {
+				fprintf(out, "%s%u", between, i);
+				between = ",";
+			}
+		fprintf(out, "%s\"", *between ? "" : "none");
+	}
+	if (port->trust)
+		fprintf(out, ", trust: %s", port->trust);
+	if (port->class_map)
+		fprintf(out, ", name: \"%s\"", port->class_map);
+	map_print(out, "dscp", port->dscp, CLASS_DSCPS);
+	map_print(out, "groups", port->groups, IMPORT_PRIORITIES);
+	fclose(out);
+	return text;
+}
+
+/* settings_of - the ports that lead to a neighbour: one row where all are set alike. */
+static size_t settings_of(const struct import_device *device, size_t before, FILE *out)
+{
+	size_t n = 0;
+	bool same = true;
+	rw_cleanup(freep) char *first = NULL;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < device->n_ports; i++) {
+			const struct import_port *port = &device->ports[i];
+			rw_cleanup(freep) char *text = setting_text(device, port);
+			if (!port->peer || !text || !*text)
+				continue;
+			if (pass == 0) {
+				if (!first)
+					first = rw_strdup(text);
+				same = same && str_eq(first, text);
+				continue;
+			}
+			if (same && n > 0)
+				continue;
+			if (before + n++ == 0)
+				fputs("port_settings:\n", out);
+			fprintf(out, "  - { devices: \"%s\", ports: \"%s\"%s }\n", device->name,
+				same ? "*" : port->name, text);
+		}
+	return n;
+}
+
 static void lossless_print(const struct import_set *set, FILE *out)
 {
 	if (!set->lossless)
@@ -395,6 +467,9 @@ void import_print(struct import_set *set, FILE *out)
 			n += priority_rows(set->devices[i], p, n, out);
 	if (n == 0)
 		fputs("thresholds: []\n", out);
+	n = 0;
+	for (size_t i = 0; i < set->n_devices; i++)
+		n += settings_of(set->devices[i], n, out);
 }
 
 /* import_files - the files of switches as one configuration. */

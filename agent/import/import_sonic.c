@@ -17,6 +17,7 @@
 #include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_tune.h"
+#include "config/class_policy.h"
 
 struct sonic_file {
 	struct import_set *set;
@@ -589,6 +590,58 @@ static void buffer_thresholds(struct sonic_file *file, struct import_port *port,
 	to->line = sonic_line(&(struct sonic_row){file, "BUFFER_PG", port->name, NULL});
 }
 
+/* ---- classes ------------------------------------------------------------- */
+
+/* class_field - of the port's row of PORT_QOS_MAP, else of the row for the whole switch. */
+static const char *class_field(
+	struct sonic_file *file, const struct import_port *port, const char *name)
+{
+	const char *own = qos_field(file, port->name, name);
+	if (!own)
+		own = qos_field(file, "global", name);
+	return own ? sonic_reference(file, own) : NULL;
+}
+
+/* classes_map - the map @name of @table, whose rows are KEY: VALUE; NULL: it is not there. */
+static const uint8_t *classes_map(
+	struct sonic_file *file, const char *table, const char *name, unsigned keys)
+{
+	const struct sonic_row row = sonic_row(file, table, name);
+	const char *key;
+	json_t *value;
+	if (!row.json)
+		return NULL;
+	uint8_t *map = arena_array(file->set->arena, uint8_t, keys);
+	memset(map, CLASS_NO_ROW, keys);
+	json_object_foreach ((json_t *)row.json, key, value) {
+		int64_t from, to;
+		if (unit_int(key, &from, NULL) < 0 || from < 0 || from >= keys)
+			sonic_wrong(&row, "'%.40s': expected a number from 0 to %u", key, keys - 1);
+		else if (sonic_whole(&row, key, 0, IMPORT_PRIORITIES - 1, &to))
+			map[from] = (uint8_t)to;
+	}
+	return map;
+}
+
+/* classes_read - DSCP_TO_TC_MAP and TC_TO_PRIORITY_GROUP_MAP by PORT_QOS_MAP (sonic-yang-models
+ * sonic-port-qos-map.yang); a traffic class is the priority. */
+static void classes_read(struct sonic_file *file, struct import_port *port)
+{
+	const char *dscp = class_field(file, port, "dscp_to_tc_map");
+	const char *groups = class_field(file, port, "tc_to_pg_map");
+	if (dscp) {
+		port->trust = "dscp";
+		if (sonic_port_name(dscp)) /* printable, without quotes */
+			port->class_map = arena_strdup(file->set->arena, dscp);
+		port->dscp = classes_map(file, "DSCP_TO_TC_MAP", dscp, CLASS_DSCPS);
+	} else if (class_field(file, port, "dot1p_to_tc_map")) {
+		port->trust = "pcp";
+	}
+	if (groups)
+		port->groups =
+			classes_map(file, "TC_TO_PRIORITY_GROUP_MAP", groups, IMPORT_PRIORITIES);
+}
+
 /* import_thresholds_read - of CONFIG_DB: PORT_QOS_MAP, QUEUE, WRED_PROFILE, BUFFER_PG,
  * BUFFER_PROFILE, BUFFER_POOL. */
 static void import_thresholds_read(struct sonic_file *file)
@@ -597,6 +650,7 @@ static void import_thresholds_read(struct sonic_file *file)
 	lossless_read(file);
 	for (size_t i = 0; i < device->n_ports && file->errors->n == file->n_before; i++) {
 		struct import_port *port = &device->ports[i];
+		classes_read(file, port);
 		for (unsigned priority = 0; priority < IMPORT_PRIORITIES; priority++) {
 			if (!port->rows[priority].lossless)
 				continue;
@@ -863,7 +917,7 @@ static void ports_read(struct sonic_file *file)
 	json_t *json;
 	json_object_foreach (sonic_table(file, "PORT"), key, json) {
 		const struct sonic_row row = sonic_row(file, "PORT", key);
-		int64_t mbps;
+		int64_t mbps, mtu;
 		if (!row.json)
 			continue;
 		struct import_port *port = sonic_port(&row, key);
@@ -873,6 +927,8 @@ static void ports_read(struct sonic_file *file)
 			arena_strdup(file->set->arena, str_or(sonic_field(&row, "alias"), ""));
 		if (sonic_whole(&row, "speed", 1, 10000000, &mbps))
 			port->speed_bps = (uint64_t)mbps * 1000000;
+		if (sonic_whole(&row, "mtu", 64, 65535, &mtu))
+			port->mtu_bytes = (uint64_t)mtu;
 	}
 }
 

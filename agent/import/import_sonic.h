@@ -6,7 +6,8 @@
  * address), PORT (speeds, aliases), DEVICE_NEIGHBOR and DEVICE_NEIGHBOR_METADATA (the device at the
  * other end), CABLE_LENGTH, PORT_QOS_MAP pfc_enable (what is lossless), QUEUE and WRED_PROFILE
  * (ECN), BUFFER_PG, BUFFER_PROFILE and BUFFER_POOL. "xoff" there is our headroom: bytes after XOFF;
- * dynamic_th n is alpha = 2^n.
+ * dynamic_th n is alpha = 2^n. DSCP_TO_TC_MAP and TC_TO_PRIORITY_GROUP_MAP say which class a packet
+ * is in.
  *
  * A dump of CONFIG_DB (sonic-db-dump -n CONFIG_DB -y; also as it lies in a techsupport archive) is
  * read like a config_db.json. With the dynamic buffer model the configuration has no buffer profile

@@ -20,6 +20,7 @@ struct lint_finding {
 	int priority; /* -1: none */
 	const char *text, *remedy;
 	double by; /* how far it is off: more is worse, of the same check; 0: it is or it is not */
+	const char *same; /* findings alike in this are one row; NULL: in .text */
 };
 struct lint_list {
 	struct arena *arena; /* of texts and rows */

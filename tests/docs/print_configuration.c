@@ -74,6 +74,11 @@ static const struct chapter {
 		"[tuning.md](tuning.md)",
 		"thresholds:\n"
 		"  - { devices: \"leaf*\", priority: 3, kmin: 400KB, kmax: 1600KB, pmax: 20% }\n"},
+	{"port_settings", "Settings of ports that cannot be read back from a switch.",
+		"[lint.md](lint.md)",
+		"port_settings:\n"
+		"  - { devices: \"*\", trust: dscp, dscp: \"0-25:0,26:3,27-63:0\", groups: \"3:3\" "
+		"}\n"},
 	{"capture", "Ports of this machine that see packets of the fabric.",
 		"[packets.md](packets.md)",
 		"credentials:\n"

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "config/config.h"
+#include "db/model/cause.h"
 
 /* Ways to meet a failure. */
 static const struct reroute_row {
@@ -54,6 +55,8 @@ struct lint_work {
 	const struct lint_ask *ask;
 	const struct observed *observed; /* NULL: a file is judged */
 	struct lint_table table; /* .next NULL: all shortest paths */
+	struct topology_checked checked; /* links whose ends were compared */
+	size_t class_findings; /* links whose ends put a packet into other classes */
 };
 
 /* ---- rings --------------------------------------------------------------- */
@@ -338,41 +341,68 @@ static enum lint_severity severity_of(const char *word)
 static bool is_about_both_ends(const char *kind)
 {
 	static const char *const kinds[] = {"speed_mismatch", "mtu_mismatch", "pfc_mismatch",
-		"pfc_off", "mtu_small", "speed_declared", "lldp_mismatch"};
+		"pfc_off", "mtu_small", "speed_declared", "lldp_mismatch", "dscp_mismatch",
+		"group_mismatch", "class_names"};
 	for (size_t i = 0; i < rw_countof(kinds); i++)
 		if (str_eq(kinds[i], kind))
 			return true;
 	return false;
 }
 
+/* "leaf", "host": what stands at the other end; links between the same kinds are alike. */
+static const char *end_kind(const struct fabric *fabric, const char *name)
+{
+	char device[256];
+	snprintf(device, sizeof(device), "%.*s", (int)strcspn(name, ":"), name);
+	const struct fabric_device *known = fabric_device(fabric, device);
+	return known ? device_role_name(known->role) : "host";
+}
+
+/* One row for what is the same at links of one kind, with the two ends of the first. */
+static void found_ends(struct lint_work *work, const struct topology_finding *row)
+{
+	const struct fabric *fabric = work->graph->fabric;
+	const struct lint_finding finding = {.severity = severity_of(row->severity),
+		.check = "both_ends",
+		.device = row->device,
+		.port = row->port,
+		.priority = -1,
+		.remedy = row->remedy,
+		.same = arena_printf(work->arena, "%s, %s - %s: %s", row->kind,
+			end_kind(fabric, row->device), end_kind(fabric, str_or(row->peer, "host")),
+			row->text)};
+	work->class_findings += str_eq(row->kind, cause_name(CAUSE_DSCP_MISMATCH));
+	lint_found(&work->list, &finding, "%s (%s; other end %s)", row->text, row->kind,
+		str_or(row->peer, "unknown"));
+}
+
 static int judge_ends(struct lint_work *work, struct client *client, struct err *e)
 {
 	json_t *doc = NULL;
 	struct topology_audit audit;
-	if (!client->history) {
+	work->checked.switch_links = work->graph->n_links;
+	if (!client->history && work->graph->fabric->n_port_settings == 0) {
 		lint_unjudged(&work->list,
-			"whether both ends of each link agree (speed, MTU, PFC priorities): that "
-			"needs the database of an agent that polls them");
+			"whether both ends of each link agree (speed, MTU, PFC priorities, DSCP "
+			"maps, groups): that needs the database of an agent that polls them, or "
+			"port_settings");
 		return 0;
 	}
 	const int rc = topology_document(client, topology_check_json, &doc, e);
 	if (rc < 0)
 		return rc;
 	shape_read(&topology_audit_shape, doc, work->arena, &audit);
-	for (size_t i = 0; i < audit.n_findings; i++) {
-		const struct topology_finding *row = &audit.findings[i];
-		if (!is_about_both_ends(row->kind))
-			continue;
-		lint_found(&work->list,
-			&(struct lint_finding){severity_of(row->severity), "both_ends", row->device,
-				row->port, -1, NULL, row->remedy},
-			"%s (%s; other end %s)", row->text, row->kind,
-			str_or(row->peer, "unknown"));
-	}
-	if (audit.checked.pfc < audit.checked.links)
-		lint_unjudged(&work->list, "PFC priorities of both ends of %llu links of %llu",
-			(unsigned long long)(audit.checked.links - audit.checked.pfc),
-			(unsigned long long)audit.checked.links);
+	work->checked = audit.checked;
+	for (size_t i = 0; i < audit.n_findings; i++)
+		if (is_about_both_ends(audit.findings[i].kind))
+			found_ends(work, &audit.findings[i]);
+	const struct topology_checked *known = &work->checked;
+	if (known->speed + known->mtu + known->pfc < 3 * known->switch_links)
+		lint_unjudged(&work->list,
+			"whether both ends agree where they are not both known: of %llu links "
+			"between switches the speed is of %llu, the MTU of %llu, PFC of %llu",
+			(unsigned long long)known->switch_links, (unsigned long long)known->speed,
+			(unsigned long long)known->mtu, (unsigned long long)known->pfc);
 	json_decref(doc);
 	return 0;
 }
@@ -382,6 +412,25 @@ static int judge_ends(struct lint_work *work, struct client *client, struct err 
 static void say(struct lint_work *work, const char *text)
 {
 	work->answer->assumptions[work->answer->n_assumptions++] = text;
+}
+
+static void say_classes(struct lint_work *work)
+{
+	const unsigned long long links = work->checked.switch_links, known = work->checked.classes;
+	struct arena *a = work->arena;
+	if (known < links)
+		say(work,
+			arena_printf(a,
+				"a packet stays in its priority and its priority group on the "
+				"whole path: the DSCP maps of both ends are known of %llu of %llu "
+				"links between switches",
+				known, links));
+	else
+		say(work, "the DSCP of a packet is not rewritten on its way");
+	if (work->class_findings > 0)
+		say(work,
+			"rings are judged as if a packet stayed in its priority, though both ends "
+			"of a link do not agree on it");
 }
 
 static void say_assumptions(struct lint_work *work)
@@ -425,10 +474,7 @@ static void say_assumptions(struct lint_work *work)
 		say(work,
 			arena_printf(
 				a, "%zu leaves of which no host is declared have hosts", taken));
-	say(work,
-		"a packet stays in its priority and its priority group on the whole path: DSCP "
-		"maps, "
-		"trust and priority to group are read from no switch");
+	say_classes(work);
 	say(work, "a ring is necessary for a deadlock, not sufficient: traffic has to fill it");
 }
 
@@ -442,7 +488,8 @@ static void take_row(struct lint_work *work, struct lint_rows *rows, const struc
 	struct lint_answer *answer = work->answer;
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t row;
-	str_addf(&key, "%d %d %s %s", (int)x->severity, x->priority, x->check, x->text);
+	str_addf(&key, "%d %d %s %s", (int)x->severity, x->priority, x->check,
+		str_or(x->same, x->text));
 	if (smap_get(rows->said, key.s, key.n, &row)) {
 		rows->more[row]++;
 		return;

@@ -16,6 +16,7 @@ static const struct field lint_finding_fields[] = {
 	TEXT(text, "What was found.", .known = true, .head = "text"),
 	TEXT(remedy, "What to do.", .known = true, .head = "remedy"),
 	HIDDEN(by),
+	HIDDEN(same),
 };
 static SHAPE_OF(lint_finding, "LintFinding", "A finding.");
 #undef SHAPE

@@ -56,6 +56,8 @@ static const struct field topology_checked_fields[] = {
 	COUNT(speed, "With the speed of both ends."),
 	COUNT(mtu, "With the MTU of both ends."),
 	COUNT(pfc, "With the PFC priorities of both ends."),
+	COUNT(classes, "With the DSCP maps of both ends."),
+	COUNT(switch_links, "Links between two switches."),
 };
 static SHAPE_OF(topology_checked, "Checked", "Links that could be compared.", .common = true);
 #undef SHAPE
@@ -82,7 +84,7 @@ struct audit {
 	struct audit_list findings[SEVERITIES];
 	struct topology_leaf *leaves;
 	size_t n_leaves;
-	unsigned links, speed_known, mtu_known, pfc_known; /* links whose both ends were known */
+	struct topology_checked checked;
 	bool *links_up; /* [device][device above] */
 	size_t usual;
 };
@@ -119,10 +121,37 @@ static char *topology_audit_rate(char buf[TEXT_MAX], uint64_t bps)
 	return unit_bitrate_text(buf, TEXT_MAX, bps);
 }
 
+/* What is declared of @port, where the device says nothing. */
+static void facts_declare(
+	const struct fabric *fabric, const struct fabric_port *port, struct port_facts *x)
+{
+	const struct fabric_port_setting *given = fabric_port_setting_of(fabric, port);
+	if (!given)
+		return;
+	if (!x->speed_bps)
+		x->speed_bps = given->speed_bps;
+	if (!x->mtu_bytes)
+		x->mtu_bytes = given->mtu_bytes;
+	if (!x->pfc_known && given->pfc && class_priorities_read(given->pfc, &x->pfc_on, NULL) == 0)
+		x->pfc_known = UINT8_MAX;
+	if (!x->trust && given->trust >= 0)
+		x->trust = class_trust_words[given->trust];
+	if (!x->dscp_known && given->dscp)
+		x->dscp_known = class_map_read(given->dscp, CLASS_DSCPS, x->dscp, NULL) == 0;
+	if (!x->groups_known && given->groups)
+		x->groups_known =
+			class_map_read(given->groups, FABRIC_CLASSES, x->groups, NULL) == 0;
+	if (!x->class_map)
+		x->class_map = given->name;
+}
+
 static struct port_facts topology_audit_facts_of(
 	const struct audit *audit, const struct fabric_port *port)
 {
-	return audit->facts->port(audit->facts->arg, port->device->name, port->name);
+	struct port_facts x = audit->facts->port(audit->facts->arg, port->device->name, port->name);
+	if (audit->f->n_port_settings > 0)
+		facts_declare(audit->f, port, &x);
+	return x;
 }
 
 /* What the device says of its speed, else what the configuration does. */
@@ -181,7 +210,7 @@ static void check_speed(struct audit *audit, const struct port_facts *left,
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (!left->speed_bps || !right->speed_bps)
 		return;
-	audit->speed_known++;
+	audit->checked.speed++;
 	if (left->speed_bps != right->speed_bps)
 		audit_add(audit, CRITICAL, "speed_mismatch", where,
 			"set both ends to the same speed and FEC, or check that these two ports "
@@ -195,7 +224,7 @@ static void check_mtu(struct audit *audit, const struct port_facts *left,
 {
 	if (!left->mtu_bytes || !right->mtu_bytes)
 		return;
-	audit->mtu_known++;
+	audit->checked.mtu++;
 	uint64_t low = right->mtu_bytes;
 	if (left->mtu_bytes < right->mtu_bytes)
 		low = left->mtu_bytes;
@@ -247,7 +276,7 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (!both)
 		return;
-	audit->pfc_known++;
+	audit->checked.pfc++;
 	if (differ)
 		audit_add(audit, CRITICAL, cause_name(CAUSE_PFC_MISMATCH), where,
 			"enable PFC for the same priorities at both ends: an end without it "
@@ -262,6 +291,100 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 			"enable PFC for them, or correct lossless.priorities",
 			"PFC is off at both ends for the lossless priorities %s",
 			topology_audit_priorities(one, off));
+}
+
+/* ---- the class of a packet at both ends ------------------------------------ */
+
+static bool is_lossless(const struct audit *audit, uint8_t priority)
+{
+	return priority < FABRIC_CLASSES && audit->f->lossless_mask >> priority & 1;
+}
+
+/* Do rows of two maps differ? One that only one map has differs where it makes packets lossless:
+ * the other end puts them where what has no row goes. */
+static bool class_row_differs(const struct audit *audit, uint8_t left, uint8_t right)
+{
+	if (left == CLASS_NO_ROW || right == CLASS_NO_ROW)
+		return left != right && (is_lossless(audit, left) || is_lossless(audit, right));
+	return left != right;
+}
+
+static const char *class_row_text(char buf[TEXT_MAX], const char *what, uint8_t value)
+{
+	if (value == CLASS_NO_ROW)
+		return "in no row";
+	snprintf(buf, TEXT_MAX, "%s %u", what, value);
+	return buf;
+}
+
+static void check_dscp(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
+{
+	unsigned first = CLASS_DSCPS, n = 0;
+	bool lossless = false;
+	char one[TEXT_MAX], two[TEXT_MAX], more[TEXT_MAX] = "";
+	for (unsigned i = CLASS_DSCPS; i-- > 0;) {
+		const uint8_t here = left->dscp[i], there = right->dscp[i];
+		const bool counts = is_lossless(audit, here) || is_lossless(audit, there);
+		if (!class_row_differs(audit, here, there) || (lossless && !counts))
+			continue;
+		if (counts && !lossless)
+			n = 0;
+		lossless = counts;
+		first = i;
+		n++;
+	}
+	if (n == 0)
+		return;
+	if (n > 1)
+		snprintf(more, sizeof(more), "; %u more DSCPs differ", n - 1);
+	audit_add(audit, lossless ? CRITICAL : WARNING, cause_name(CAUSE_DSCP_MISMATCH), where,
+		"give both ends the same DSCP map: a packet that changes its priority leaves its "
+		"lossless queue, or fills another one's",
+		"DSCP %u is %s here, %s at the other end%s", first,
+		class_row_text(one, "priority", left->dscp[first]),
+		class_row_text(two, "priority", right->dscp[first]), more);
+}
+
+static void check_groups(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
+{
+	char one[TEXT_MAX], two[TEXT_MAX];
+	for (unsigned i = 0; i < FABRIC_CLASSES; i++) {
+		if (!is_lossless(audit, (uint8_t)i) || left->groups[i] == right->groups[i])
+			continue;
+		audit_add(audit, WARNING, "group_mismatch", where,
+			"map the priority to the same group at both ends, or check that headroom "
+			"and alpha of each end are those of its own group",
+			"priority %u is %s here, %s at the other end", i,
+			class_row_text(one, "group", left->groups[i]),
+			class_row_text(two, "group", right->groups[i]));
+		return;
+	}
+}
+
+static void check_classes(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
+{
+	const bool maps = left->dscp_known && right->dscp_known;
+	audit->checked.switch_links++;
+	audit->checked.classes += maps;
+	if (left->trust && right->trust && !str_eq(left->trust, right->trust))
+		audit_add(audit, CRITICAL, cause_name(CAUSE_DSCP_MISMATCH), where,
+			"let both ends classify packets by DSCP: routed packets carry no PCP",
+			"packets are classified by %s here, by %s at the other end", left->trust,
+			right->trust);
+	if (maps)
+		check_dscp(audit, left, right, where);
+	else if (left->class_map && right->class_map && !str_eq(left->class_map, right->class_map))
+		audit_add(audit, INFO, "class_names", where,
+			"check that both maps give each DSCP the same priority, or declare what "
+			"they hold (port_settings[].dscp)",
+			"the class map is %.80s here, %.80s at the other end; what they hold is "
+			"not known",
+			left->class_map, right->class_map);
+	if (left->groups_known && right->groups_known)
+		check_groups(audit, left, right, where);
 }
 
 static void check_link(struct audit *audit, const struct fabric_port *port)
@@ -281,7 +404,7 @@ static void check_link(struct audit *audit, const struct fabric_port *port)
 	else
 		str_add(&peer, topology_outside_text((char[TOPOLOGY_OUTSIDE_MAX]){0}, port));
 	struct where w = {port->device->name, port->name, peer.s};
-	audit->links++;
+	audit->checked.links++;
 	check_state(audit, port, &x, &y, w);
 	check_lossless_mtu(audit, &x, w);
 	if (!port->peer)
@@ -289,6 +412,7 @@ static void check_link(struct audit *audit, const struct fabric_port *port)
 	check_speed(audit, &x, &y, w);
 	check_mtu(audit, &x, &y, w);
 	check_pfc(audit, &x, &y, w);
+	check_classes(audit, &x, &y, w);
 }
 
 /* ---- LLDP ---------------------------------------------------------------- */
@@ -648,7 +772,7 @@ json_t *topology_check_json(const struct fabric *fabric, const struct topology_f
 	struct topology_audit answer = {.fabric = fabric->name,
 		.leaves = a.leaves,
 		.n_leaves = a.n_leaves,
-		.checked = {a.links, a.speed_known, a.mtu_known, a.pfc_known}};
+		.checked = a.checked};
 	topology_audit_sort(&a, &answer);
 	return shape_json(&topology_audit_shape, &answer);
 }
@@ -682,10 +806,11 @@ static void topology_audit_check_text(
 		return;
 	fprintf(out,
 		"%s%zu findings. Links with both ends known, of %llu: speed %llu, MTU %llu, PFC "
-		"%llu. The others were not checked.\n\n",
+		"%llu, DSCP maps %llu. The others were not checked.\n\n",
 		str_if(answer.n_findings, "\n"), answer.n_findings,
 		(unsigned long long)answer.checked.links, (unsigned long long)answer.checked.speed,
-		(unsigned long long)answer.checked.mtu, (unsigned long long)answer.checked.pfc);
+		(unsigned long long)answer.checked.mtu, (unsigned long long)answer.checked.pfc,
+		(unsigned long long)answer.checked.classes);
 	report_print(out, doc, &leaf_view, FORMAT_TABLE, header, color);
 }
 

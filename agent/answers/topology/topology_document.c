@@ -96,13 +96,28 @@ static int topology_take_sysname(void *arg, int n, char *const *values, char *co
 }
 
 static void topology_take_state(struct topology_known *known, const struct entity *entity,
-	const struct series *series, uint64_t value)
+	const struct series *series, uint64_t value, const struct entities *entities)
 {
 	struct port_facts *p = topology_known_of(known, entity->device, entity->port, true);
 	switch (series->metric) {
 	case M_PORT_OPER_UP: p->up = value != 0; break;
 	case M_PORT_SPEED_BPS: p->speed_bps = value; break;
 	case M_PORT_MTU_BYTES: p->mtu_bytes = value; break;
+	case M_CFG_TRUST:
+		p->trust = arena_strdup(known->arena, entities_text_get(entities, value));
+		break;
+	case M_CFG_DSCP_TO_PRIO:
+		p->dscp_known = class_map_read(entities_text_get(entities, value), CLASS_DSCPS,
+					p->dscp, NULL) == 0;
+		break;
+	case M_CFG_PRIO_TO_PG:
+		if (!p->groups_known)
+			memset(p->groups, CLASS_NO_ROW, sizeof(p->groups));
+		p->groups_known = true;
+		if (entity->priority >= 0 && entity->priority < FABRIC_CLASSES &&
+			value < FABRIC_CLASSES)
+			p->groups[entity->priority] = (uint8_t)value;
+		break;
 	case M_CFG_PFC_ENABLED:
 		if (entity->priority >= 0 && entity->priority < 8) {
 			p->pfc_known |= (uint8_t)(1u << entity->priority);
@@ -125,7 +140,7 @@ static int topology_states_read(struct topology_known *known, struct client *cli
 		const struct entity *entity = entity_get(w.entities, s->entity);
 		uint64_t value;
 		if (entity && *entity->port && series_state(s, client->to_ns, age_ns, &value) == 0)
-			topology_take_state(known, entity, s, value);
+			topology_take_state(known, entity, s, value, w.entities);
 	}
 	return r;
 }
@@ -134,7 +149,8 @@ static int topology_states_read(struct topology_known *known, struct client *cli
 static int topology_known_read(struct topology_known *known, struct client *client, struct err *e)
 {
 	static const uint16_t of_ports[] = {M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES};
-	static const uint16_t of_queues[] = {M_CFG_PFC_ENABLED};
+	static const uint16_t of_queues[] = {
+		M_CFG_PFC_ENABLED, M_CFG_TRUST, M_CFG_DSCP_TO_PRIO, M_CFG_PRIO_TO_PG};
 	/* few devices tell the latter, and names of queues are most of a fabric */
 	const struct window_spec ports = {
 		.metrics = of_ports, .n_metrics = rw_countof(of_ports), .lanes = WINDOW_LANES};

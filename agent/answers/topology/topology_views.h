@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
-#include "config/fabric.h"
+#include "config/class_policy.h"
 
 struct arena;
 struct topo_outside;
@@ -18,6 +18,10 @@ struct port_facts { /* what is known of a port now */
 	uint64_t speed_bps; /* 0 unknown */
 	uint64_t mtu_bytes; /* 0 unknown */
 	uint8_t pfc_known, pfc_on; /* bit n = priority n */
+	/* what makes the class of a packet: priority by DSCP, group by priority (class_map_read) */
+	bool dscp_known, groups_known;
+	uint8_t dscp[CLASS_DSCPS], groups[FABRIC_CLASSES];
+	const char *trust, *class_map; /* NULL unknown */
 	/* its neighbour by LLDP; "host:NAME" and NIC for hosts; NULL nothing */
 	const char *lldp_device, *lldp_port;
 };
@@ -78,7 +82,7 @@ struct topology_leaf {
 	uint64_t uplinks, uplinks_up, uplinks_usual;
 };
 struct topology_checked { /* links whose both ends were known */
-	uint64_t links, speed, mtu, pfc;
+	uint64_t links, speed, mtu, pfc, classes, switch_links;
 };
 struct topology_audit {
 	const char *fabric;

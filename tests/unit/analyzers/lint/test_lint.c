@@ -546,6 +546,20 @@ static struct lint_list settings_of(const struct drawn *d)
 	return list;
 }
 
+/* Headroom of @xoff bytes is called too small, or not; a tenth of it is always. */
+static void check_headroom_at(unsigned gbit, unsigned metres, uint64_t xoff, bool small)
+{
+	for (unsigned part = 1; part <= 10; part += 9) {
+		struct fabric_threshold t = {.pmax = NAN, .alpha = NAN};
+		/* 2021's tables are for lossless frames of 1 KB */
+		struct drawn d = one_port(1000000000ull * gbit, metres, 1024, &t);
+		t.headroom_bytes = xoff / part;
+		const struct lint_list list = settings_of(&d);
+		assert_int_equal(found(&list, "headroom"), part > 1 || small);
+		arena_free(d.arena);
+	}
+}
+
 /*
  * Headroom as makers publish it for their switches (sonic-buildimage, pg_profile_lookup.ini: "xoff"
  * in bytes at 5, 40 and 300 m) is not called too small for the frames that it was made for, but for
@@ -572,26 +586,28 @@ static void test_headroom_published(void **state)
 		{100, {165568, 177632, 268736}},
 		{100, {44032, 49152, 83968}}, /* SN5610N */
 		{400, {86016, 104448, 243712}},
-		/* our own sums of IEEE 802.3's bit times for the answer to a pause frame and of 5
-		 * ns/m, with frames of 9,216 bytes of other classes; printed by nobody */
-		{10, {17590, 18028, 21278}},
-		{25, {18452, 19546, 27671}},
-		{40, {25586, 27336, 40336}},
-		{100, {68201, 72576, 105076}},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		for (size_t k = 0; k < rw_countof(metres); k++)
-			for (unsigned part = 1; part <= 10; part += 9) {
-				struct fabric_threshold t = {.pmax = NAN, .alpha = NAN};
-				/* 2021's tables are for lossless frames of 1 KB */
-				struct drawn d =
-					one_port(1000000000ull * rows[i].gbit, metres[k], 1024, &t);
-				t.headroom_bytes = rows[i].xoff[k] / part;
-				const struct lint_list list = settings_of(&d);
-				assert_int_equal(
-					found(&list, "headroom"), part > 1 || k < rows[i].small);
-				arena_free(d.arena);
-			}
+			check_headroom_at(
+				rows[i].gbit, metres[k], rows[i].xoff[k], k < rows[i].small);
+	/* of other makers, one at a time */
+	static const struct {
+		unsigned gbit, metres;
+		uint64_t xoff;
+	} singles[] = {
+		/* Linux, commit edf777f55aee (mlxsw): "necessary for 100Gbps port and 100m cable"
+		 */
+		{100, 100, 102528},
+		/* Dell OS9 Users Guide, S6100-ON, table 20: "headroom space that is required per PG
+		 * on a 40 Gigabit port in a worst case scenario to guarantee lossless behavior" */
+		{40, 100, 76 * 1024},
+		{40, 300, 76 * 1024},
+		/* sonic-swss, cfgmgr/buffermgr.cpp, the profile that its comment shows */
+		{100, 300, 165888},
+	};
+	for (size_t i = 0; i < rw_countof(singles); i++)
+		check_headroom_at(singles[i].gbit, singles[i].metres, singles[i].xoff, false);
 }
 
 /*
