@@ -330,6 +330,12 @@ struct builder_order {
 	uint32_t i;
 };
 
+struct prepended { /* a column that an anchor was put before */
+	const void *column; /* that it was made of, of @n elements */
+	const void *made; /* NULL: none yet */
+	uint32_t n;
+};
+
 struct gathering {
 	struct arena *scratch; /* of one gathering */
 	struct piece *pieces;
@@ -345,6 +351,8 @@ struct gathering {
 	const uint16_t *last_flags, *last_source;
 	const uint32_t *last_window;
 	uint32_t last_n;
+	/* the columns that gathered_prepend() made last, in the same order */
+	struct prepended prepended[5];
 };
 
 static struct gathering *gathering_new(void)
@@ -744,38 +752,44 @@ static int gathering_range(struct blocks *blocks, const struct gather_want *want
 
 /* ---- anchors -------------------------------------------------------------------- */
 
-/* Puts an anchor before the samples of a series. */
-static void gathered_prepend(struct arena *a, struct gathered *series)
+/* @column of @n elements behind the one at @anchor. Anchors come from one row for most series, and
+ * columns are shared: what was made last is mostly it. */
+static const void *prepended_column(struct arena *a, struct prepended *last, const void *anchor,
+	const void *column, uint32_t n, size_t width)
 {
-	const uint32_t n = series->n + 1;
-	int64_t *t_ns = arena_array(a, int64_t, n);
-	uint64_t *value = arena_array(a, uint64_t, n);
-	uint16_t *flags = arena_array(a, uint16_t, n), *source = arena_array(a, uint16_t, n);
-	uint32_t *window_ms = arena_array(a, uint32_t, n);
+	if (last->made && last->column == column && last->n == n &&
+		memcmp(last->made, anchor, width) == 0)
+		return last->made;
+	char *made = arena_alloc(a, (n + 1) * width);
+	memcpy(made, anchor, width);
+	if (n > 0)
+		memcpy(made + width, column, n * width);
+	*last = (struct prepended){column, made, n};
+	return made;
+}
 
-	t_ns[0] = series->anchor.t_ns;
-	value[0] = series->anchor.value;
-	flags[0] = series->anchor.flags;
-	source[0] = series->anchor.source;
-	window_ms[0] = series->anchor.window_ms;
-	if (series->n > 0) {
-		memcpy(t_ns + 1, series->t_ns, series->n * sizeof(*t_ns));
-		memcpy(value + 1, series->value, series->n * sizeof(*value));
-		memcpy(flags + 1, series->flags, series->n * sizeof(*flags));
-		memcpy(source + 1, series->source, series->n * sizeof(*source));
-		memcpy(window_ms + 1, series->window_ms, series->n * sizeof(*window_ms));
-	}
-	series->n = n;
-	series->t_ns = t_ns;
-	series->value = value;
-	series->flags = flags;
-	series->source = source;
-	series->window_ms = window_ms;
+/* Puts an anchor before the samples of a series. */
+static void gathered_prepend(struct gathering *gathering, struct arena *a, struct gathered *series)
+{
+	const struct block_sample *anchor = &series->anchor;
+	struct prepended *last = gathering->prepended;
+	const uint32_t n = series->n++;
+
+	series->t_ns = prepended_column(
+		a, &last[0], &anchor->t_ns, series->t_ns, n, sizeof(*series->t_ns));
+	series->value = prepended_column(
+		a, &last[1], &anchor->value, series->value, n, sizeof(*series->value));
+	series->flags = prepended_column(
+		a, &last[2], &anchor->flags, series->flags, n, sizeof(*series->flags));
+	series->source = prepended_column(
+		a, &last[3], &anchor->source, series->source, n, sizeof(*series->source));
+	series->window_ms = prepended_column(
+		a, &last[4], &anchor->window_ms, series->window_ms, n, sizeof(*series->window_ms));
 }
 
 /* An anchor that was found outside of the range replaces an older one. */
-static void gathered_anchor(
-	struct arena *a, struct gathered *series, const struct block_sample *sample)
+static void gathered_anchor(struct gathering *gathering, struct arena *a, struct gathered *series,
+	const struct block_sample *sample)
 {
 	if (series->has_anchor) { /* it stands before the samples */
 		series->t_ns++;
@@ -787,7 +801,7 @@ static void gathered_anchor(
 	}
 	series->has_anchor = true;
 	series->anchor = *sample;
-	gathered_prepend(a, series);
+	gathered_prepend(gathering, a, series);
 }
 
 /* The newest sample of a series of an older piece, before the range. *@ret_has false: it has none.
@@ -850,7 +864,7 @@ static int piece_into(struct blocks *blocks, const struct gather_want *want, str
 		return SQLITE_OK;
 	int rc = piece_newest(blocks, want, piece, &sample, &has);
 	if (rc == SQLITE_OK && has && (!series->has_anchor || sample.t_ns > series->anchor.t_ns))
-		gathered_anchor(a, series, &sample);
+		gathered_anchor(blocks->gathering, a, series, &sample);
 	series->entity = block_entity(&piece->reader, piece->at);
 	return rc;
 }
@@ -1108,6 +1122,7 @@ static int gathering_begin(struct blocks *blocks, int64_t number, struct walk *w
 	arena_reset(gathering->scratch);
 	gathering->n_pieces = gathering->n_series = 0;
 	gathering->last_n = 0;
+	memset(gathering->prepended, 0, sizeof(gathering->prepended));
 	int rc = gathering_blocks(blocks, number, walk);
 	gathering_reverse(gathering);
 	if (rc == SQLITE_OK)
