@@ -268,6 +268,30 @@ static int merged_range(
 	return 0;
 }
 
+static int merged_moved(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, unsigned *ret, struct err *e)
+{
+	struct history_merged *merged = merged_of(history);
+	int rc = 0;
+	*ret = 0;
+	for (size_t i = 0; rc == 0 && i < merged->n; i++) {
+		unsigned moved = 0;
+		rc = history_moved(merged->parts[i].history, spec, from_ns, to_ns, &moved, e);
+		*ret |= moved;
+	}
+	return rc;
+}
+
+static int merged_delivered(struct history *history, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, delivered_fn *fn, void *arg, struct err *e)
+{
+	struct history_merged *merged = merged_of(history);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < merged->n; i++)
+		rc = history_delivered(merged->parts[i].history, spec, from_ns, to_ns, fn, arg, e);
+	return rc;
+}
+
 static int merged_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
 {
 	struct history_merged *merged = merged_of(history);
@@ -510,6 +534,8 @@ static const struct history_ops merged_history_ops = {
 	.match = merged_match,
 	.each_sample = merged_each_sample,
 	.each_flow = merged_each_flow,
+	.moved = merged_moved,
+	.delivered = merged_delivered,
 	.fabric_at = merged_fabric_at,
 	.sql = merged_sql,
 };
@@ -572,6 +598,46 @@ int history_newest_windows(
 		if (newest[id].t_ns[0] != INT64_MIN)
 			r = fn(arg, entity_get(window.entities, id)->device, newest[id].t_ns[0],
 				newest[id].t_ns[1]);
+	return r;
+}
+
+int history_moved(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, unsigned *ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct window_spec every = {.metrics = spec->metrics, .n_metrics = spec->n_metrics};
+	struct window window;
+
+	if (history->ops->moved)
+		return history->ops->moved(history, spec, from_ns, to_ns, ret, e);
+	*ret = 0;
+	const int r = history_window(history, a, &every, from_ns, to_ns, &window, e);
+	for (size_t i = 0; r == 0 && i < window.n_series; i++) {
+		const struct series *series = &window.series[i];
+		const struct entity *entity = entity_get(window.entities, series->entity);
+		if (series_moved(series->value, series->n))
+			*ret |= window_lane_bit(entity->priority);
+	}
+	return r;
+}
+
+int history_delivered(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, delivered_fn *fn, void *arg, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct window_spec inside = *spec;
+	struct window window;
+
+	if (history->ops->delivered)
+		return history->ops->delivered(history, spec, from_ns, to_ns, fn, arg, e);
+	inside.inside = true;
+	const int r = history_window(history, a, &inside, from_ns, to_ns, &window, e);
+	for (size_t i = 0; r == 0 && i < window.n_series; i++) {
+		const struct series *series = &window.series[i];
+		if (series->n > 0 && series->t_ns[series->n - 1] > from_ns)
+			fn(arg, entity_get(window.entities, series->entity)->device, series->metric,
+				series->t_ns[series->n - 1]);
+	}
 	return r;
 }
 

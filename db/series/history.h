@@ -33,6 +33,8 @@ typedef int rollup_fn(void *arg, const struct rollup *rollup);
 typedef int flow_fn(void *arg, const struct flow_sample *flow);
 /* A device and the newest two instants of its samples; @before_ns INT64_MIN: it has only one. */
 typedef int newest_fn(void *arg, const char *device, int64_t newest_ns, int64_t before_ns);
+/* The newest sample of a metric that a device has. */
+typedef void delivered_fn(void *arg, const char *device, unsigned metric, int64_t newest_ns);
 /* One row: names of its columns and its values as text (NULL = SQL's null); lent for the call. */
 typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
 struct history_ops {
@@ -56,6 +58,11 @@ struct history_ops {
 	/* NULL: history_newest_windows() */
 	int (*newest)(
 		struct history *history, int64_t at_ns, newest_fn *fn, void *arg, struct err *e);
+	/* NULL: from a window */
+	int (*moved)(struct history *history, const struct window_spec *spec, int64_t from_ns,
+		int64_t to_ns, unsigned *ret, struct err *e);
+	int (*delivered)(struct history *history, const struct window_spec *spec, int64_t from_ns,
+		int64_t to_ns, delivered_fn *fn, void *arg, struct err *e);
 	int (*fabric_at)(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
 	int (*sql)(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 		struct err *e);
@@ -180,6 +187,16 @@ static inline int history_newest(
 		return history_newest_windows(history, at_ns, fn, arg, e);
 	return history->ops->newest(history, at_ns, fn, arg, e);
 }
+
+/* history_moved - priorities, a bit each, of which a queue's value of one of @spec's metrics moved
+ * in the window (from, to]. @spec->lanes: the queues whose windows are read next. */
+int history_moved(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, unsigned *ret, struct err *e);
+
+/* history_delivered - of each device and each of @spec's metrics the newest instant in (from, to]
+ * of all its series; nothing where there is none. Late samples do not count. */
+int history_delivered(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, delivered_fn *fn, void *arg, struct err *e);
 
 /* history_fabric_at - the configuration in force at @at_ns: the newest that is not after it; the
  * oldest when all are later. YAML text, caller frees. -ENODATA when none is stored. */

@@ -68,6 +68,15 @@ const struct series *window_of_metric(const struct window *window, unsigned metr
  * flows. Its series are in @a, the samples are those of @window, which is not a live one. */
 struct window window_since(const struct window *window, int64_t from_ns, struct arena *a);
 
+/* series_moved - are the @n values not all the same? */
+static inline bool series_moved(const uint64_t *values, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		if (values[i] != values[0])
+			return true;
+	return false;
+}
+
 /* series_after - first position whose time is after @t_ns; .n when there is none. */
 uint32_t series_after(const struct series *series, int64_t t_ns);
 
@@ -133,6 +142,11 @@ struct window_spec {
 	bool bare;
 };
 #define WINDOW_LANES 0x100u
+/* window_lane_bit - of a priority from 0 to 7; 0 for all else. */
+static inline unsigned window_lane_bit(int priority)
+{
+	return priority >= 0 && priority < 8 ? 1u << priority : 0;
+}
 
 /* series_window - what every filler of a window shares, so that all give identical windows. For
  * files of db/ only. */

@@ -296,6 +296,8 @@ static const struct history_ops sqlite_history_ops = {
 	.each_rollup = series_db_each_rollup,
 	.each_flow = series_db_each_flow,
 	.newest = series_db_newest,
+	.moved = series_db_moved,
+	.delivered = series_db_delivered,
 	.fabric_at = series_db_fabric_at,
 	.sql = series_db_sql,
 };

@@ -153,8 +153,9 @@ static int names_complete(struct series_db *db, uint32_t id)
 /* The index of gone names leads to few names among many, but each costs a seek, and they have to be
  * sorted then: where not more than this are to be left out, the table is read as it lies. */
 #define NAMES_GONE_FEW "50000"
-/* ?2: of priorities only these, a bit each; 0 = all */
-#define NAMES_LANES " AND (?2=0 OR priority<0 OR ?2>>priority&1) ORDER BY id"
+/* ?2: of priorities only these, and what has none, a bit each; 0 = all */
+#define NAMES_LANES " AND (?2=0 OR ?2>>iif(priority<0," NAMES_PORTS ",priority)&1) ORDER BY id"
+#define NAMES_PORTS "8" /* the bit WINDOW_LANES */
 
 static const char *names_select(const struct series_db *db, int64_t from_ns, int *ret_rc)
 {
@@ -295,11 +296,14 @@ int series_names_lanes(struct series_db *db, int64_t from_ns, unsigned lanes)
 		return SQLITE_OK;
 	if (db->names_loaded && lanes)
 		lanes = db->names_lanes ? lanes | db->names_lanes : 0; /* those of both */
+	unsigned more = lanes;
+	if (db->names_loaded && version == db->names_version && from_ns >= db->names_from_ns)
+		more &= ~db->names_lanes; /* the others are there */
 	if (db->names_loaded && from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;
 	size_t n;
 	db->taking_version = version;
-	rc = load_entities(db, from_ns, NULL, lanes, &n);
+	rc = load_entities(db, from_ns, NULL, more, &n);
 	if (rc != SQLITE_OK)
 		return rc;
 	db->names_version = version;

@@ -45,6 +45,10 @@ struct series_db {
 	uint32_t n_present;
 	int64_t present_from_ns, present_version;
 	struct blocks *blocks;
+	/* [whole][newest]: an end of the file as it was at .version of it; 0 = not known */
+	struct series_end {
+		int64_t version, at_ns, t_ns;
+	} ends[2][2];
 	int64_t snapshot_until_ns; /* monotonic: a read under way ends then; 0 = none is */
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
@@ -76,6 +80,10 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	void *arg, struct err *e);
 int series_db_newest(
 	struct history *history, int64_t at_ns, newest_fn *fn, void *arg, struct err *e);
+int series_db_moved(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, unsigned *ret, struct err *e);
+int series_db_delivered(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, delivered_fn *fn, void *arg, struct err *e);
 int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
 int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 	struct err *e);

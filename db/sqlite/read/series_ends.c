@@ -29,6 +29,7 @@ struct ends {
 	int64_t at_ns;
 	bool late, newest;
 	size_t wanted; /* 1 or 2 */
+	int64_t bound_ns; /* the best that the row at hand can have */
 	int64_t best[2]; /* the best one first; ENDS_NONE */
 };
 
@@ -84,6 +85,8 @@ static int ends_read_block(struct ends *ends, struct block_reader *reader)
 	for (uint32_t i = 0; rc == SQLITE_OK && i < block_series(reader); i++) {
 		struct block_columns columns;
 		bool marked;
+		if (!ends_better(ends, ends->bound_ns))
+			break;
 		if (block_instants(reader, i, ends->scratch, &columns, &marked) < 0)
 			return SQLITE_CORRUPT;
 		if (!ends->late && (marked || (reader->flags & SF_LATE)))
@@ -106,6 +109,8 @@ static int ends_read_tail(struct ends *ends, int64_t id)
 	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
 		struct block_reader reader;
 		bool has = false;
+		if (!ends_better(ends, ends->bound_ns))
+			break;
 		if (ends->blocks->number[m] != 0)
 			rc = blocks_tail_segment(
 				ends->blocks, &row, ends->blocks->number[m], &reader, &has);
@@ -142,12 +147,17 @@ static int ends_tail(struct ends *ends, int64_t device)
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		const int64_t from_ns = sqlite3_column_int64(st, 1),
 			      to_ns = sqlite3_column_int64(st, 2);
-		if (!ends_better(ends, ends_of_row(ends, from_ns, to_ns))) {
+		ends->bound_ns = ends_of_row(ends, from_ns, to_ns);
+		if (!ends_better(ends, ends->bound_ns)) {
 			if (ends->newest && to_ns <= ends->at_ns)
 				break; /* and so it is with those that end before */
 			continue;
 		}
-		rc = ends_read_tail(ends, sqlite3_column_int64(st, 0));
+		rc = SQLITE_OK;
+		if (ends->late && from_ns == to_ns)
+			ends_take(ends, to_ns); /* there is no other instant in it */
+		else
+			rc = ends_read_tail(ends, sqlite3_column_int64(st, 0));
 		if (rc != SQLITE_OK)
 			break;
 	}
@@ -174,7 +184,8 @@ static int ends_metric(struct ends *ends, int64_t device, int64_t number)
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		const int64_t from_ns = sqlite3_column_int64(st, 0);
 		struct block_reader reader;
-		if (!ends_better(ends, ends_of_row(ends, from_ns, sqlite3_column_int64(st, 1))))
+		ends->bound_ns = ends_of_row(ends, from_ns, sqlite3_column_int64(st, 1));
+		if (!ends_better(ends, ends->bound_ns))
 			break;
 		sqlite3_bind_int64(data, 1, device);
 		sqlite3_bind_int64(data, 2, number);
@@ -343,33 +354,6 @@ static int blocks_newest(
 	return rc;
 }
 
-static int ends_of_file(struct blocks *blocks, const int64_t *devices, size_t n, bool newest,
-	bool late, int64_t at_ns, int64_t *ret)
-{
-	struct ends ends;
-
-	ends_init(&ends, blocks, newest, late, at_ns);
-	const int rc = ends_search(&ends, devices, n);
-	arena_free(ends.scratch);
-	*ret = ends.best[0];
-	return rc;
-}
-
-/* blocks_file_newest - the newest of all of @devices; blocks_file_oldest - the oldest (at most
- * @at_ns). Where the open tail has one, sealed blocks have no newer one. ENDS_NONE: there is none.
- */
-static int blocks_file_newest(struct blocks *blocks, const int64_t *devices, size_t n,
-	int64_t at_ns, bool late, int64_t *ret)
-{
-	return ends_of_file(blocks, devices, n, true, late, at_ns, ret);
-}
-
-static int blocks_file_oldest(struct blocks *blocks, const int64_t *devices, size_t n,
-	int64_t at_ns, bool late, int64_t *ret)
-{
-	return ends_of_file(blocks, devices, n, false, late, at_ns, ret);
-}
-
 /* ---- the next one ------------------------------------------------------------------ */
 
 /* The smallest number of a statement's first row that is after @t_ns, or @t_ns + 1 where the row
@@ -463,26 +447,47 @@ static int ends_load_devices(struct series_db *db, bool all, struct ends_devices
 	return rc;
 }
 
+/* The newest or oldest instant of the file that is not after @at_ns; ENDS_NONE: there is none. A
+ * command asks for it several times: it is kept until somebody writes. */
+static int ends_of_file(struct series_db *db, bool newest, bool whole, int64_t at_ns, int64_t *ret)
+{
+	struct series_end *known = &db->ends[whole][newest];
+	struct ends_devices devices = {0};
+	struct ends ends;
+	int rc;
+
+	const int64_t version = sqlite_int(db->db, "PRAGMA data_version", 0, &rc);
+	if (rc == SQLITE_OK && known->version == version && known->at_ns == at_ns) {
+		*ret = known->t_ns;
+		return SQLITE_OK;
+	}
+	if (rc == SQLITE_OK)
+		rc = ends_load_devices(db, whole, &devices);
+	ends_init(&ends, db->blocks, newest, whole, at_ns);
+	if (rc == SQLITE_OK)
+		rc = ends_search(&ends, devices.ids, devices.n);
+	arena_free(ends.scratch);
+	free(devices.ids);
+	*ret = ends.best[0];
+	if (rc == SQLITE_OK)
+		*known = (struct series_end){version, at_ns, *ret};
+	return rc;
+}
+
 /* @ret_first_ns NULL: only the newest. */
 static int ends_range(struct series_db *db, bool whole, int64_t at_ns, int64_t *ret_first_ns,
 	int64_t *ret_last_ns)
 {
-	struct ends_devices devices = {0};
 	int rc = sqlite_exec(db->db, "BEGIN");
 
 	*ret_last_ns = ENDS_NONE;
 	if (rc == SQLITE_OK)
 		rc = blocks_begin(db->blocks);
 	if (rc == SQLITE_OK)
-		rc = ends_load_devices(db, whole, &devices);
-	if (rc == SQLITE_OK)
-		rc = blocks_file_newest(
-			db->blocks, devices.ids, devices.n, at_ns, whole, ret_last_ns);
+		rc = ends_of_file(db, true, whole, at_ns, ret_last_ns);
 	if (rc == SQLITE_OK && ret_first_ns)
-		rc = blocks_file_oldest(
-			db->blocks, devices.ids, devices.n, at_ns, whole, ret_first_ns);
+		rc = ends_of_file(db, false, whole, at_ns, ret_first_ns);
 	series_end(db);
-	free(devices.ids);
 	return rc;
 }
 
@@ -605,6 +610,13 @@ static int ends_load_names(struct series_db *db, struct ends_names *ret)
 	return rc;
 }
 
+static void ends_names_free(struct ends_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->v[i].name);
+	free(names->v);
+}
+
 static int ends_read_names(struct series_db *db, int64_t at_ns, struct ends_names *names)
 {
 	int rc = sqlite_exec(db->db, "BEGIN");
@@ -633,8 +645,60 @@ int series_db_newest(
 		if (names.v[i].newest_ns[0] != ENDS_NONE)
 			r = fn(arg, names.v[i].name, names.v[i].newest_ns[0],
 				names.v[i].newest_ns[1]);
-	for (size_t i = 0; i < names.n; i++)
-		free(names.v[i].name);
-	free(names.v);
+	ends_names_free(&names);
+	return r;
+}
+
+/* ---- of each metric of each device ---------------------------------------------- */
+
+/* The newest instant of a metric of the device of blocks_device(), better than the one @ends has.
+ */
+static int ends_of_metric(struct ends *ends, int64_t number)
+{
+	struct tail_rows *rows = &ends->blocks->inside;
+	int rc = SQLITE_OK;
+
+	for (size_t i = rows->n; rc == SQLITE_OK && i-- > 0;) {
+		struct block_reader reader;
+		bool has = false;
+		ends->bound_ns = ends_of_row(ends, rows->v[i].from_ns, rows->v[i].to_ns);
+		if (ends_better(ends, ends->bound_ns))
+			rc = blocks_tail_segment(ends->blocks, &rows->v[i], number, &reader, &has);
+		if (rc == SQLITE_OK && has)
+			rc = ends_read_block(ends, &reader);
+	}
+	if (rc == SQLITE_OK)
+		rc = ends_metric(ends, ends->blocks->device, number);
+	return rc;
+}
+
+int series_db_delivered(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, delivered_fn *fn, void *arg, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	struct ends_names names = {0};
+	struct ends ends;
+	int rc = sqlite_exec(db->db, "BEGIN");
+
+	ends_init(&ends, db->blocks, true, false, to_ns);
+	if (rc == SQLITE_OK)
+		rc = ends_load_names(db, &names);
+	if (rc == SQLITE_OK)
+		rc = blocks_begin(db->blocks);
+	for (size_t i = 0; rc == SQLITE_OK && i < names.n; i++) {
+		rc = blocks_device(db->blocks, names.v[i].id, from_ns + 1, to_ns);
+		for (size_t k = 0; rc == SQLITE_OK && k < spec->n_metrics; k++) {
+			const int64_t number = db->blocks->number[spec->metrics[k]];
+			ends.best[0] = from_ns;
+			if (number != 0)
+				rc = ends_of_metric(&ends, number);
+			if (rc == SQLITE_OK && ends.best[0] > from_ns)
+				fn(arg, names.v[i].name, spec->metrics[k], ends.best[0]);
+		}
+	}
+	arena_free(ends.scratch);
+	const int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
+	series_end(db);
+	ends_names_free(&names);
 	return r;
 }

@@ -734,14 +734,9 @@ static size_t file_ids_sort(int64_t *ids, size_t n)
 /* Does this queue have to come although its priority is not asked for? */
 static bool gathered_opens(unsigned metric, const struct gathered *series)
 {
-	const uint64_t newest = series->value[series->n - 1];
-
 	if (metric_info(metric)->kind == METRIC_STATE)
-		return newest != 0;
-	for (uint32_t i = 0; i + 1 < series->n; i++)
-		if (series->value[i] != newest)
-			return true;
-	return false;
+		return series->value[series->n - 1] != 0;
+	return series_moved(series->value, series->n);
 }
 
 /* Adds the queues of which @metric says that they open to the wanted entities of the device, of
@@ -956,5 +951,59 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	free(filler.list.v);
 	free(filler.wanted);
 	free(filler.file_ids);
+	return r;
+}
+
+/* ---- which priorities moved ------------------------------------------------------- */
+
+/* Of the device at hand. Names are looked up of queues that moved alone. */
+static int moved_of(struct series_db *db, unsigned metric, struct arena *scratch, unsigned *ret)
+{
+	const struct gather_want want = {.metric = metric, .anchors = true};
+	struct gathered *series;
+	size_t n;
+	uint32_t id;
+	bool still;
+	int rc = blocks_still(db->blocks, metric, &still);
+
+	if (rc != SQLITE_OK || still)
+		return rc;
+	arena_reset(scratch);
+	rc = blocks_gather(db->blocks, &want, scratch, &series, &n);
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
+		if (!series_moved(series[i].value, series[i].n))
+			continue;
+		rc = series_name_now(db, series[i].entity, &id);
+		const struct entity *entity = entity_get(db->entities, id);
+		if (entity)
+			*ret |= window_lane_bit(entity->priority);
+	}
+	return rc;
+}
+
+int series_db_moved(struct history *history, const struct window_spec *spec, int64_t from_ns,
+	int64_t to_ns, unsigned *ret, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	rw_cleanup(arena_freep) struct arena *scratch = arena_new();
+	int r = 0, rc = series_begin_bare(db);
+
+	*ret = 0;
+	if (rc == SQLITE_OK)
+		rc = blocks_begin(db->blocks);
+	if (rc == SQLITE_OK)
+		rc = series_names_lanes(db, from_ns, spec->lanes);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++) {
+		if (!is_device(db, id))
+			continue;
+		if (*ret == LANES_EVERY)
+			break;
+		rc = blocks_device(db->blocks, db->names[id].file_id, from_ns + 1, to_ns);
+		for (size_t i = 0; rc == SQLITE_OK && i < spec->n_metrics; i++)
+			rc = moved_of(db, spec->metrics[i], scratch, ret);
+	}
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
+	series_end(db);
 	return r;
 }

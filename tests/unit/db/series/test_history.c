@@ -335,6 +335,44 @@ static void ask_flows(struct past *past)
 	assert_int_equal(some.octets, 19 + 29);
 }
 
+/* A window that holds no more than the value from before it shows no movement. */
+static void ask_moved(struct past *past)
+{
+	const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PFC_RX_FRAMES};
+	const struct window_spec spec = {
+		.metrics = metrics, .n_metrics = 2, .lanes = WINDOW_LANES | 1 << 4};
+	unsigned moved = 7;
+
+	assert_int_equal(
+		history_moved(past->history, &spec, SECONDS(100), SECONDS(200), &moved, NULL), 0);
+	assert_int_equal(moved, 1 << 3);
+	assert_int_equal(
+		history_moved(past->history, &spec, SECONDS(990), SECONDS(2000), &moved, NULL), 0);
+	assert_int_equal(moved, 0);
+}
+
+static void see_delivered(void *arg, const char *device, unsigned metric, int64_t newest_ns)
+{
+	int64_t *newest = arg;
+
+	assert_string_equal(device, "leaf1");
+	newest[metric] = newest_ns;
+}
+
+static void ask_delivered(struct past *past)
+{
+	const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_CFG_CELL};
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = 3};
+	int64_t newest[METRIC_COUNT] = {0};
+
+	assert_int_equal(history_delivered(past->history, &spec, SECONDS(100), SECONDS(195),
+				 see_delivered, newest, NULL),
+		0);
+	assert_int_equal(newest[M_PORT_IN_OCTETS], SECONDS(190));
+	assert_int_equal(newest[M_PFC_RX_FRAMES], SECONDS(190));
+	assert_int_equal(newest[M_CFG_CELL], 0); /* it is older */
+}
+
 static void every_history_answers_alike(void **state)
 {
 	for (size_t i = 0; i < rw_countof(makers); i++) {
@@ -349,6 +387,8 @@ static void every_history_answers_alike(void **state)
 		ask_range(&past);
 		ask_names(&past);
 		ask_window(&past);
+		ask_moved(&past);
+		ask_delivered(&past);
 		ask_samples(&past);
 		ask_matches(&past);
 		ask_flows(&past);
