@@ -621,13 +621,9 @@ static int doctor_read_times(struct doctor *doctor, struct err *e)
 }
 
 /* What is declared and what is so belongs to what there is to do. */
-static int doctor_classes(struct doctor *doctor, struct err *e)
+static void doctor_classes(struct doctor *doctor)
 {
-	struct doctor_answer *answer = doctor->answer;
-	const int r = class_worlds_read(doctor->client, doctor->health, doctor->arena,
-		&answer->classes, &answer->n_classes, e);
-	if (r < 0)
-		return r;
+	const struct doctor_answer *answer = doctor->answer;
 	json_object_set_new(doctor->doc, "classes",
 		shape_rows_json(&class_told_shape, answer->classes, answer->n_classes));
 	for (size_t i = 0; i < answer->n_classes; i++)
@@ -637,7 +633,6 @@ static int doctor_classes(struct doctor *doctor, struct err *e)
 				"what it should be",
 				"priority %d: %s", (int)answer->classes[i].priority,
 				answer->classes[i].differences[k]);
-	return 0;
 }
 
 static int doctor_fill(struct doctor *doctor, struct err *e)
@@ -659,9 +654,7 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	r = doctor_coverage(doctor, e);
 	if (r < 0)
 		return r;
-	r = doctor_classes(doctor, e);
-	if (r < 0)
-		return r;
+	doctor_classes(doctor);
 	doctor_quality(doctor);
 	doctor_captures(doctor);
 	doctor_traps(doctor);

@@ -167,23 +167,18 @@ static int64_t coverage_age_ns(const struct coverage_device *device, unsigned me
 	return INTERVALS * ns + STORED_LAG_NS;
 }
 
-static void coverage_take(struct coverage *coverage, const struct window *window)
+static void coverage_take(void *arg, const char *name, unsigned metric, int64_t newest_ns)
 {
-	const int64_t now_ns = coverage->doctor->client->at_ns;
-	for (size_t i = 0; i < window->n_series; i++) {
-		const struct series *series = &window->series[i];
-		const struct entity *entity = entity_get(window->entities, series->entity);
-		uint64_t at;
-		if (!entity || series->n == 0 ||
-			!smap_get(coverage->by_name, entity->device, strlen(entity->device), &at))
-			continue;
-		struct coverage_device *device = &coverage->devices[at];
-		if (now_ns - series->t_ns[series->n - 1] > device->age_ns[series->metric])
-			continue;
-		device->delivered[series->metric] = true;
-		if (metric_info(series->metric)->kind != METRIC_STATE)
-			device->any = true; /* states alone may be old */
-	}
+	const struct coverage *coverage = arg;
+	uint64_t at;
+	if (!smap_get(coverage->by_name, name, strlen(name), &at))
+		return;
+	struct coverage_device *device = &coverage->devices[at];
+	if (coverage->doctor->client->at_ns - newest_ns > device->age_ns[metric])
+		return;
+	device->delivered[metric] = true;
+	if (metric_info(metric)->kind != METRIC_STATE)
+		device->any = true; /* states alone may be old */
 }
 
 static void coverage_fill_ages(struct coverage *coverage)
@@ -193,61 +188,28 @@ static void coverage_fill_ages(struct coverage *coverage)
 			coverage->devices[i].age_ns[m] = coverage_age_ns(&coverage->devices[i], m);
 }
 
-/* Is there a device that has not delivered it yet? */
-static bool coverage_lacks(const struct coverage *coverage, unsigned metric)
-{
-	for (size_t i = 0; i < coverage->n; i++)
-		if (!coverage->devices[i].delivered[metric])
-			return true;
-	return false;
-}
-
-/* A window of these metrics, as far back as their values count. */
-static int coverage_read_window(
-	struct coverage *coverage, const struct window_spec *spec, struct err *e)
-{
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct client *client = coverage->doctor->client;
-	int64_t age_ns = 0;
-	for (size_t i = 0; i < coverage->n; i++)
-		for (size_t k = 0; k < spec->n_metrics; k++)
-			if (coverage->devices[i].age_ns[spec->metrics[k]] > age_ns)
-				age_ns = coverage->devices[i].age_ns[spec->metrics[k]];
-	struct window window;
-	/* one of that age counts, and the window begins after its first instant */
-	const int r = history_window(
-		client->history, a, spec, client->at_ns - age_ns - 1, client->at_ns, &window, e);
-	if (r == 0)
-		coverage_take(coverage, &window);
-	return r;
-}
-
-/*
- * The counters, and the states. Mostly a queue of the lossless class tells what all queues of a
- * device would, which are eight times as many: the others are read for what is lacking then.
- */
+/* The counters, and the states: as far back as their values count. */
 static int coverage_read(struct coverage *coverage, struct err *e)
 {
-	const unsigned mask = coverage->doctor->client->config->fabric->lossless_mask;
+	const struct client *client = coverage->doctor->client;
 	bool wanted[METRIC_COUNT] = {0};
 	int r = 0;
 	need_wants(wanted);
 	for (int states = 0; states < 2 && r == 0; states++) {
 		uint16_t metrics[METRIC_COUNT];
-		struct window_spec spec = {
-			.metrics = metrics, .lanes = WINDOW_LANES | mask, .inside = true};
-		for (unsigned m = 0; m < METRIC_COUNT; m++)
-			if (wanted[m] && (metric_info(m)->kind == METRIC_STATE) == (states == 1))
-				metrics[spec.n_metrics++] = (uint16_t)m;
-		r = coverage_read_window(coverage, &spec, e);
-		const size_t n = spec.n_metrics;
-		spec = (struct window_spec){.metrics = metrics, .inside = true, .bare = true};
-		for (size_t i = 0; i < n; i++)
-			if (metric_info(metrics[i])->scope == SCOPE_PRIO &&
-				coverage_lacks(coverage, metrics[i]))
-				metrics[spec.n_metrics++] = metrics[i];
-		if (r == 0 && spec.n_metrics > 0)
-			r = coverage_read_window(coverage, &spec, e);
+		struct window_spec spec = {.metrics = metrics};
+		int64_t age_ns = 0;
+		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+			if (!wanted[m] || (metric_info(m)->kind == METRIC_STATE) != (states == 1))
+				continue;
+			metrics[spec.n_metrics++] = (uint16_t)m;
+			for (size_t i = 0; i < coverage->n; i++)
+				if (coverage->devices[i].age_ns[m] > age_ns)
+					age_ns = coverage->devices[i].age_ns[m];
+		}
+		/* one of that age counts, and the time begins after its first instant */
+		r = history_delivered(client->history, &spec, client->at_ns - age_ns - 1,
+			client->at_ns, coverage_take, coverage, e);
 	}
 	return r;
 }

@@ -372,6 +372,8 @@ int doctor_targets(struct doctor *doctor, struct err *e)
 	if (r < 0)
 		return r;
 	answer->verdict = (struct verdict){status.state, status.state_why, status.money};
+	answer->classes = status.classes;
+	answer->n_classes = status.n_classes;
 	json_object_set_new(
 		doctor->doc, "state", json_string(golden_state_name(answer->verdict.state)));
 	json_object_set_new(doctor->doc, "state_why", json_string_or_null(answer->verdict.why));
