@@ -19,6 +19,7 @@
 #include "analyzers/measure/pause/pause_net.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
@@ -97,9 +98,11 @@ static const struct fabric_device *pause_document_device_of(const struct port_se
 }
 
 struct drawing {
-	struct arena *a;
+	struct arena *a; /* of the answer */
+	struct arena *turn; /* of the graph */
 	struct tree_line *lines;
 	size_t n;
+	struct map *line_at; /* waits, by and accused -> line + 1, but for outsiders */
 	bool *open; /* [device]: its inputs have been drawn */
 	const char *root;
 	const char *accused; /* host, NULL */
@@ -108,31 +111,68 @@ struct drawing {
 	size_t n_waits;
 };
 
+static uint64_t device_key(const struct fabric_device *device)
+{
+	return device ? device->index + 1 : 0;
+}
+
+/* The line of an outsider; NULL: it has none yet. */
+static struct tree_line *outsider_line(struct drawing *drawing, const struct pause_edge *edge)
+{
+	for (size_t i = 0; i < drawing->n; i++)
+		if (drawing->lines[i].by == pause_document_device_of(edge->by) &&
+			str_eq(drawing->lines[i].outsider, edge_outsider(edge)))
+			return &drawing->lines[i];
+	return NULL;
+}
+
+/* The line that @edge belongs to; a new one where it is the first. */
+static struct tree_line *line_of(struct drawing *drawing, const struct pause_edge *edge)
+{
+	const struct tree_line own = {.waits = pause_document_device_of(edge->at),
+		.by = pause_document_device_of(edge->by),
+		.outsider = edge_outsider(edge),
+		.accused = !edge->at && edge->host && str_eq(edge->host, drawing->accused)};
+	const uint64_t key =
+		device_key(own.waits) << 33 | device_key(own.by) << 1 | (own.accused ? 1 : 0);
+	struct tree_line *found = NULL;
+	uint64_t at;
+	if (own.outsider)
+		found = outsider_line(drawing, edge);
+	else if (map_get(drawing->line_at, key, &at))
+		found = &drawing->lines[at];
+	if (found)
+		return found;
+	if (!own.outsider)
+		map_put(drawing->line_at, key, drawing->n);
+	drawing->lines[drawing->n] = own;
+	return &drawing->lines[drawing->n++];
+}
+
 static void pause_document_add_edge(struct drawing *drawing, const struct pause_edge *edge)
 {
-	struct tree_line *l = NULL;
-	const bool accused = !edge->at && edge->host && str_eq(edge->host, drawing->accused);
-	for (size_t i = 0; i < drawing->n && !l; i++)
-		if (drawing->lines[i].waits == pause_document_device_of(edge->at) &&
-			drawing->lines[i].by == pause_document_device_of(edge->by) &&
-			str_eq(drawing->lines[i].outsider, edge_outsider(edge)) &&
-			drawing->lines[i].accused == accused)
-			l = &drawing->lines[i];
-	if (!l) {
-		l = &drawing->lines[drawing->n++];
-		l->waits = pause_document_device_of(edge->at);
-		l->by = pause_document_device_of(edge->by);
-		l->accused = accused;
-		l->outsider = edge_outsider(edge);
-	}
-	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
-		const struct pause_edge **wider =
-			arena_array(drawing->a, const struct pause_edge *, 2 * l->n + 1);
-		if (l->n)
-			memcpy(wider, l->edges, l->n * sizeof(*wider));
-		l->edges = wider;
-	}
+	struct tree_line *l = line_of(drawing, edge);
+	arena_grow_pow2(drawing->turn, l->edges, l->n);
 	l->edges[l->n++] = edge;
+}
+
+/* Room for a drawing of at most @n_edges. */
+static struct drawing drawing_new(
+	const struct pause_graph *graph, size_t n_edges, struct arena *turn, struct arena *a)
+{
+	return (struct drawing){.a = a,
+		.turn = turn,
+		.lines = arena_array(turn, struct tree_line, n_edges + 1),
+		.line_at = map_new(),
+		.open = arena_array(turn, bool, graph->observed->n_devices + 1)};
+}
+
+/* All edges are in: the lines are known. */
+static void drawing_ready(struct drawing *drawing)
+{
+	map_free(drawing->line_at);
+	drawing->line_at = NULL;
+	drawing->waits = arena_array(drawing->a, struct pause_wait, drawing->n + 1);
 }
 
 /* The port that may not send; for a host the host, else the port that pauses it. */
@@ -259,19 +299,16 @@ static struct root_peak root_peak_of(const struct pause_root *root, const struct
 	return peak;
 }
 
-static struct pause_tree tree_of(
-	const struct pause_root *root, const struct pause_graph *graph, struct arena *a)
+static struct pause_tree tree_of(const struct pause_root *root, const struct pause_graph *graph,
+	struct arena *turn, struct arena *a)
 {
-	const size_t n = root->n_direct + root->n_indirect;
-	struct drawing d = {.a = a,
-		.lines = arena_array(a, struct tree_line, n + 1),
-		.open = arena_array(a, bool, graph->observed->n_devices + 1),
-		.waits = arena_array(a, struct pause_wait, n + 1),
-		.root = str_or(root->host, port_text(root->port, a))};
+	struct drawing d = drawing_new(graph, root->n_direct + root->n_indirect, turn, a);
+	d.root = str_or(root->host, port_text(root->port, a));
 	for (size_t i = 0; i < root->n_direct; i++)
 		pause_document_add_edge(&d, root->direct[i]);
 	for (size_t i = 0; i < root->n_indirect; i++)
 		pause_document_add_edge(&d, root->indirect[i]);
+	drawing_ready(&d);
 	if (root->origin == ORIGIN_HOST)
 		pause_document_draw(&d, NULL, 1);
 	if (!d.open[root->port->port->device->index]) {
@@ -365,44 +402,43 @@ static struct pause_pile *piles_of(
 	return list;
 }
 
-/* Is it the first line of its switch? */
+/* Is it the first line of its outsider? */
 static bool line_is_first(const struct drawing *drawing, size_t at)
 {
-	const struct tree_line *line = &drawing->lines[at];
-	for (size_t i = 0; i < at; i++) {
-		const struct tree_line *before = &drawing->lines[i];
-		if (before->waits == line->waits && str_eq(before->outsider, line->outsider))
+	for (size_t i = 0; i < at; i++)
+		if (str_eq(drawing->lines[i].outsider, drawing->lines[at].outsider))
 			return false;
-	}
 	return true;
 }
 
-static void accused_count(const struct drawing *drawing, struct pause_tree *ret)
+static void accused_count(const struct drawing *drawing, size_t n_devices, struct pause_tree *ret)
 {
+	bool *counted = arena_array(drawing->turn, bool, n_devices + 1);
 	for (size_t i = 0; i < drawing->n; i++) {
 		const struct tree_line *line = &drawing->lines[i];
-		if (line->waits || line->outsider)
+		if (line->waits) {
+			ret->switches += !counted[line->waits->index];
+			counted[line->waits->index] = true;
+		} else if (line->outsider) {
 			ret->switches += line_is_first(drawing, i);
-		else if (!line->accused)
+		} else if (!line->accused) {
 			ret->hosts += line->n;
+		}
 	}
 }
 
 /* All that waits at @priority, from the switch of the accused host outwards, and how many switches
  * and hosts wait. */
 static void accused_waits(const struct pause_graph *graph, const struct port_prio *prio,
-	const struct accused *accused, struct arena *a, struct pause_tree *ret)
+	const struct accused *accused, struct arena *turn, struct arena *a, struct pause_tree *ret)
 {
-	struct drawing d = {.a = a,
-		.lines = arena_array(a, struct tree_line, graph->n_edges + 1),
-		.open = arena_array(a, bool, graph->observed->n_devices + 1),
-		.waits = arena_array(a, struct pause_wait, graph->n_edges + 1),
-		.root = accused->host,
-		.accused = accused->host,
-		.accused_role = accused_role(accused)};
+	struct drawing d = drawing_new(graph, graph->n_edges, turn, a);
+	d.root = d.accused = accused->host;
+	d.accused_role = accused_role(accused);
 	for (size_t i = 0; i < graph->n_edges; i++)
 		if (graph->edges[i].priority == prio->priority)
 			pause_document_add_edge(&d, &graph->edges[i]);
+	drawing_ready(&d);
 	d.open[prio->port->port->device->index] = true;
 	pause_document_draw(&d, prio->port->port->device, 1);
 	for (size_t i = 0; i < d.n; i++) {
@@ -415,7 +451,7 @@ static void accused_waits(const struct pause_graph *graph, const struct port_pri
 	for (size_t i = 0; i < d.n; i++)
 		if (!d.lines[i].drawn)
 			d.waits[d.n_waits++] = wait_of(&d, &d.lines[i], 1);
-	accused_count(&d, ret);
+	accused_count(&d, graph->observed->n_devices, ret);
 	ret->edges = d.waits;
 	ret->n_edges = d.n_waits;
 }
@@ -423,7 +459,7 @@ static void accused_waits(const struct pause_graph *graph, const struct port_pri
 /* The tree of a host that does not slow down: its switch pauses it, and yet it is the origin, which
  * counters of pause alone cannot tell. */
 static struct pause_tree sender_of(const struct pause_graph *graph, const struct port_prio *prio,
-	const struct accused *accused, struct arena *a)
+	const struct accused *accused, struct arena *turn, struct arena *a)
 {
 	const struct port_seen *port = prio->port;
 	struct pause_tree ret = {.priority = prio->priority,
@@ -445,7 +481,7 @@ static struct pause_tree sender_of(const struct pause_graph *graph, const struct
 		.why = accused->headline,
 		.from = TIME_UNKNOWN,
 		.to = TIME_UNKNOWN};
-	accused_waits(graph, prio, accused, a, &ret);
+	accused_waits(graph, prio, accused, turn, a, &ret);
 	ret.level = "L1";
 	if (ret.switches >= 3)
 		ret.level = "L3";
@@ -512,64 +548,80 @@ static const char *differs_text(
 		accused->id, cause_name(accused->cause), whom, here);
 }
 
+/* What is kept of one priority after the other: of a storm, only one has to be in memory. */
+struct tree_maker {
+	const struct pause_ask *asked;
+	struct arena *a; /* of the answer */
+	struct pause_tree_answer *ret;
+	/* accepted roots, then candidates, each the strongest first */
+	struct ranked_tree {
+		bool clear;
+		double pressure;
+		size_t port; /* its place in the observation */
+		int priority, origin;
+		struct pause_tree tree;
+	} ranked[TREES_SHOWN];
+	size_t n_ranked;
+	/* of the whole range, and of its end */
+	struct pause_ring *rings, *late_rings;
+	size_t n_rings, n_late_rings;
+	const struct accused *accused;
+	size_t n_accused;
+	/* beside them: their priority was met; their own tree, .origin NULL: none */
+	struct sender {
+		bool met;
+		struct pause_tree tree;
+	} * senders;
+	double ingress, egress, storms; /* NAN: not counted */
+};
+
 /*
  * The trees of a window name whom its incidents accuse: a tree of the same origin says so; a host
  * that does not slow down gets a tree of its own in place of those of the queues it fills. Says why
  * the tree differs from the incident that was asked for.
  */
-static void trees_agree(struct pause_tree_answer *answer, const struct pause_graph *graph,
-	const struct accused *accused, size_t n, const struct pause_ask *asked, struct arena *a)
+static void trees_agree(const struct tree_maker *maker)
 {
-	for (size_t i = 0; i < n; i++) {
-		const bool was_asked = str_eq(accused[i].id, asked->incident);
-		if (accused_marks(answer, &accused[i]))
+	struct pause_tree_answer *answer = maker->ret;
+	for (size_t i = 0; i < maker->n_accused; i++) {
+		const struct accused *accused = &maker->accused[i];
+		const struct pause_tree *sender = &maker->senders[i].tree;
+		if (accused_marks(answer, accused))
 			continue;
-		const struct port_prio *prio = NULL;
-		if (accused_sends(&accused[i]))
-			prio = accused_prio(graph->observed, &accused[i]);
-		if (prio && prio->tx_pause.hi > 0 &&
-			pause_document_is_wanted(asked->priority, prio->priority)) {
-			drop_queue_trees(answer, prio->priority);
-			insert_tree(answer, sender_of(graph, prio, &accused[i], a));
-		} else if (was_asked) {
-			answer->differs_because = differs_text(&accused[i], answer, a);
+		if (sender->origin) {
+			drop_queue_trees(answer, sender->priority);
+			insert_tree(answer, *sender);
+		} else if (str_eq(accused->id, maker->asked->incident)) {
+			answer->differs_because = differs_text(accused, answer, maker->a);
 		}
 	}
 }
 
-static void put_rings(const struct pause_graph *graph, int priority, struct arena *a,
-	struct pause_tree_answer *ret)
+static void take_rings(const struct pause_graph *graph, struct arena *a, struct pause_ring **rings,
+	size_t *n_rings)
 {
-	ret->cycles = arena_array(a, struct pause_ring, graph->n_cycles + 1);
 	for (size_t i = 0; i < graph->n_cycles; i++) {
 		const struct pause_cycle *c = &graph->cycles[i];
-		if (!pause_document_is_wanted(priority, c->priority))
-			continue;
 		const char **ports = arena_array(a, const char *, c->n + 1);
 		for (size_t k = 0; k < c->n; k++)
 			ports[k] = port_text(c->edges[k]->at, a);
-		ret->cycles[ret->n_cycles++] =
-			(struct pause_ring){c->priority, c->still, ports, c->n};
+		arena_grow_pow2(a, *rings, *n_rings);
+		(*rings)[(*n_rings)++] = (struct pause_ring){c->priority, c->still, ports, c->n};
 	}
 }
 
-/* The sum of counters of the lossless queues, NAN when none of them is known. */
-static double lossless_sum(
-	const struct observed *observed, int priority, const size_t *offsets, size_t n)
+/* @sum and counters of the lossless queues; NAN when none of them is known. */
+static double lossless_sum(const struct observed *observed, int priority, double sum, size_t offset)
 {
-	double sum = NAN;
 	for (size_t i = 0; i < observed->n_prios; i++) {
 		const struct port_prio *prio = observed->prios[i];
 		if (!prio->lossless || !pause_document_is_wanted(priority, prio->priority))
 			continue;
-		for (size_t k = 0; k < n; k++) {
-			const struct amount *amount =
-				(const struct amount *)((const char *)prio + offsets[k]);
-			if (amount->known && isnan(sum))
-				sum = amount->value;
-			else if (amount->known)
-				sum += amount->value;
-		}
+		const struct amount *amount = (const struct amount *)((const char *)prio + offset);
+		if (amount->known && isnan(sum))
+			sum = amount->value;
+		else if (amount->known)
+			sum += amount->value;
 	}
 	return sum;
 }
@@ -590,48 +642,64 @@ static const char *drops_not_counted(double ingress, double egress)
 	return isnan(ingress) ? "ingress" : "egress";
 }
 
-static bool any_cycle(const struct pause_graph *graph, int priority)
-{
-	for (size_t i = 0; i < graph->n_cycles; i++)
-		if (pause_document_is_wanted(priority, graph->cycles[i].priority))
-			return true;
-	return false;
-}
-
 static double pause_document_strongest(const struct port_prio *prio)
 {
 	return fmax(fmax(prio->rx_pause.hi, prio->tx_pause.hi), -1);
 }
 
-/* Was anybody paused? */
-static bool any_pause(const struct observed *observed)
+/* Has one of its pause counters ever moved, or is PFC read back as on? */
+static bool is_observable(const struct port_prio *prio)
 {
-	for (size_t i = 0; i < observed->n_prios; i++)
-		if (pause_document_strongest(observed->prios[i]) > 0)
-			return true;
-	return false;
+	return prio->rx_pause.alive || prio->tx_pause.alive || prio->pfc_enabled > 0;
 }
 
-/* Roots that are accepted; when there is none, and no ring either, the strongest candidates. */
-static void put_trees(const struct pause_graph *graph, const struct pause_graph *tail,
-	const struct pause_ask *asked, struct arena *a, struct pause_tree_answer *ret)
+/* Accepted ones first; then as pause_graph's: the strongest, then the order of the fabric. */
+static bool rank_before(const struct ranked_tree *left, const struct ranked_tree *right)
 {
-	for (int clear = 1; clear >= 0; clear--) {
-		const bool found = ret->n_trees > 0 || any_cycle(tail, asked->priority);
-		if (!clear && found)
-			break;
-		for (size_t i = 0; i < graph->n_roots; i++) {
-			const struct pause_root *root = &graph->roots[i];
-			if (root->clear != clear ||
-				!pause_document_is_wanted(asked->priority, root->priority))
-				continue;
-			if (!clear && root->share < SMALL_SHARE)
-				continue;
-			if (ret->n_trees >= (clear ? TREES_SHOWN : 1))
-				break;
-			ret->trees[ret->n_trees++] = tree_of(root, graph, a);
-		}
+	if (left->clear != right->clear)
+		return left->clear;
+	if (left->pressure != right->pressure)
+		return left->pressure > right->pressure;
+	if (left->port != right->port)
+		return left->port < right->port;
+	if (left->priority != right->priority)
+		return left->priority < right->priority;
+	return left->origin < right->origin;
+}
+
+/* Roots that may be shown. Of those that are not accepted one is: the strongest. */
+static void take_roots(
+	struct tree_maker *maker, const struct pause_graph *graph, struct arena *turn)
+{
+	for (size_t i = 0; i < graph->n_roots; i++) {
+		const struct pause_root *root = &graph->roots[i];
+		struct ranked_tree own = {.clear = root->clear,
+			.pressure = root->pressure,
+			.port = port_index(graph->observed, root->port),
+			.priority = root->priority,
+			.origin = (int)root->origin};
+		size_t at = maker->n_ranked;
+		if (!root->clear && root->share < SMALL_SHARE)
+			continue;
+		while (at > 0 && rank_before(&own, &maker->ranked[at - 1]))
+			at--;
+		if (at == TREES_SHOWN || (at > 0 && !root->clear))
+			continue;
+		maker->n_ranked += maker->n_ranked < TREES_SHOWN;
+		memmove(&maker->ranked[at + 1], &maker->ranked[at],
+			(maker->n_ranked - at - 1) * sizeof(own));
+		own.tree = tree_of(root, graph, turn, maker->a);
+		maker->ranked[at] = own;
 	}
+}
+
+/* Roots that are accepted; when there is none, and no ring either, the strongest candidate. */
+static void put_trees(struct tree_maker *maker)
+{
+	struct pause_tree_answer *ret = maker->ret;
+	for (size_t i = 0; i < maker->n_ranked; i++)
+		if (maker->ranked[i].clear || i + ret->n_cycles == 0)
+			ret->trees[ret->n_trees++] = maker->ranked[i].tree;
 }
 
 static void put_rows(struct pause_tree_answer *ret, struct arena *a)
@@ -645,32 +713,58 @@ static void put_rows(struct pause_tree_answer *ret, struct arena *a)
 			ret->rows[ret->n_rows++] = ret->trees[i].edges[k];
 }
 
-static void make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
-	const struct pause_ask *asked, const struct accused *accused, size_t n_accused,
-	struct arena *a, struct pause_tree_answer *ret)
+/* What is counted at the queues of @observed, and is there anything that counts pause? */
+static void take_counts(struct tree_maker *maker, const struct observed *observed)
 {
-	static const size_t drops[] = {
-		offsetof(struct port_prio, pg_drops), offsetof(struct port_prio, drops)};
-	static const size_t storms[] = {offsetof(struct port_prio, storms)};
-	const struct observed *observed = graph->observed;
-	const int priority = asked->priority;
-	const double ingress = lossless_sum(observed, priority, &drops[0], 1);
-	const double egress = lossless_sum(observed, priority, &drops[1], 1);
-	*ret = (struct pause_tree_answer){.incident = asked->incident,
-		.observable = graph->observable,
-		.trees = arena_array(a, struct pause_tree, TREES_SHOWN + n_accused + 1),
-		.drops_not_counted = drops_not_counted(ingress, egress),
-		.lossless_drops = count_of(lossless_sum(observed, priority, drops, 2)),
-		.watchdog_events = count_of(lossless_sum(observed, priority, storms, 1))};
-	for (size_t i = 0; i < graph->n_edges; i++)
-		ret->waiting += pause_document_is_wanted(priority, graph->edges[i].priority);
-	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		if (pause_document_is_wanted(priority, c))
-			ret->unresolved += graph->unresolved[c];
-	put_trees(graph, tail, asked, a, ret);
-	trees_agree(ret, graph, accused, n_accused, asked, a);
-	put_rings(tail, priority, a, ret);
-	put_rows(ret, a);
+	const int priority = maker->asked->priority;
+	maker->ingress = lossless_sum(
+		observed, priority, maker->ingress, offsetof(struct port_prio, pg_drops));
+	maker->egress =
+		lossless_sum(observed, priority, maker->egress, offsetof(struct port_prio, drops));
+	maker->storms =
+		lossless_sum(observed, priority, maker->storms, offsetof(struct port_prio, storms));
+	for (size_t i = 0; i < observed->n_prios; i++)
+		maker->ret->observable |= is_observable(observed->prios[i]);
+}
+
+/* The trees of hosts that incidents accuse, at the first of their priorities. @graph NULL: nobody
+ * is paused there. */
+static void take_senders(struct tree_maker *maker, const struct observed *observed,
+	const struct pause_graph *graph, struct arena *turn)
+{
+	for (size_t i = 0; i < maker->n_accused; i++) {
+		struct sender *sender = &maker->senders[i];
+		const struct port_prio *prio = NULL;
+		if (!sender->met && accused_sends(&maker->accused[i]))
+			prio = accused_prio(observed, &maker->accused[i]);
+		sender->met |= prio != NULL;
+		if (prio && graph && prio->tx_pause.hi > 0)
+			sender->tree = sender_of(graph, prio, &maker->accused[i], turn, maker->a);
+	}
+}
+
+static void make_tree(struct tree_maker *maker)
+{
+	struct pause_tree_answer *ret = maker->ret;
+	double drops = maker->ingress;
+	if (isnan(drops))
+		drops = maker->egress;
+	else if (!isnan(maker->egress))
+		drops += maker->egress;
+	ret->incident = maker->asked->incident;
+	ret->trees = arena_array(maker->a, struct pause_tree, TREES_SHOWN + maker->n_accused + 1);
+	ret->drops_not_counted = drops_not_counted(maker->ingress, maker->egress);
+	ret->lossless_drops = count_of(drops);
+	ret->watchdog_events = count_of(maker->storms);
+	ret->cycles = maker->rings;
+	ret->n_cycles = maker->n_rings;
+	if (maker->n_rings == 0) {
+		ret->cycles = maker->late_rings;
+		ret->n_cycles = maker->n_late_rings;
+	}
+	put_trees(maker);
+	trees_agree(maker);
+	put_rows(ret, maker->a);
 }
 
 /* ---- ports --------------------------------------------------------------- */
@@ -721,10 +815,14 @@ struct pause_seen {
 };
 
 /* The priorities of each port at which a clear root stands, as bits. */
-static uint8_t *origins_of(const struct pause_graph *graph, struct arena *a)
+static uint8_t *origins_of(
+	const struct analyzer_in *in, const struct pause_ask *asked, struct arena *a)
 {
-	const struct observed *o = graph->observed;
+	const struct observed *o = observe(in);
 	uint8_t *origins = arena_array(a, uint8_t, o->n_ports + 1);
+	if (asked->no_origins)
+		return origins;
+	const struct pause_graph *graph = pause_graph(in);
 	for (size_t i = 0; i < graph->n_roots; i++)
 		if (graph->roots[i].clear)
 			origins[port_index(o, graph->roots[i].port)] |=
@@ -762,11 +860,11 @@ static bool pause_document_is_asked(const struct pause_ask *asked, const struct 
 	return port->alias[0] && str_glob(asked->port, port->alias);
 }
 
-static void make_ports(const struct pause_graph *graph, const struct pause_ask *asked,
+static void make_ports(const struct analyzer_in *in, const struct pause_ask *asked,
 	struct arena *turn, struct arena *a, struct pause_ports_answer *ret)
 {
-	const struct observed *o = graph->observed;
-	const uint8_t *origins = origins_of(graph, turn);
+	const struct observed *o = observe(in);
+	const uint8_t *origins = origins_of(in, asked, turn);
 	struct pause_seen *v = arena_array(turn, struct pause_seen, o->n_prios + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_prios; i++) {
@@ -774,7 +872,7 @@ static void make_ports(const struct pause_graph *graph, const struct pause_ask *
 		if (!pause_document_is_wanted(asked->priority, l->priority) ||
 			!pause_document_is_asked(asked, l->port->port))
 			continue;
-		ret->observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
+		ret->observable |= is_observable(l);
 		const bool origin = origins[port_index(o, l->port)] >> l->priority & 1;
 		if (asked->all || pause_document_strongest(l) > 0)
 			v[n++] = (struct pause_seen){l, origin};
@@ -796,6 +894,10 @@ static void make_ports(const struct pause_graph *graph, const struct pause_ask *
 struct pause_range {
 	int64_t from_ns, to_ns;
 };
+
+/* Where none of them moves, nobody is paused. */
+static const uint16_t pause_moving[] = {M_PFC_RX_FRAMES, M_PFC_TX_FRAMES, M_PFC_RX_PAUSE_NS,
+	M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS_HI, M_PFC_TX_PAUSE_NS_HI};
 
 /* The window in which an incident was found is that of its evidence. */
 static int take_window(const struct incident *incident, struct pause_ask *ask,
@@ -853,18 +955,19 @@ static struct analyzer_in *pause_in(
 	return in;
 }
 
-/* A window of @metrics. Queues outside the lossless class come where something happens there, or
- * where their priority is one of @lanes. */
+/* A window of @metrics. Queues come of the priorities @lanes; with @opens also others where
+ * something happens. */
 static int graph_read(struct client *client, const struct pause_range *range,
-	const uint16_t *metrics, size_t n, unsigned lanes, struct arena *turn,
+	const uint16_t *metrics, size_t n, unsigned lanes, bool opens, struct arena *turn,
 	struct analyzer_in **ret, struct err *e)
 {
-	uint16_t opens[METRIC_COUNT];
-	const struct window_spec spec = {.metrics = metrics,
+	uint16_t opening[METRIC_COUNT];
+	struct window_spec spec = {.metrics = metrics,
 		.n_metrics = n,
-		.lanes = WINDOW_LANES | client->config->fabric->lossless_mask | lanes,
-		.opens = opens,
-		.n_opens = observe_prio_metrics(true, opens)};
+		.lanes = WINDOW_LANES | lanes,
+		.opens = opening};
+	if (opens)
+		spec.n_opens = observe_prio_metrics(true, opening);
 	struct window *w = arena_new_of(turn, struct window);
 	const int r =
 		history_window(client->history, turn, &spec, range->from_ns, range->to_ns, w, e);
@@ -872,45 +975,58 @@ static int graph_read(struct client *client, const struct pause_range *range,
 	return r;
 }
 
+/* What shows that somebody is paused; @queues: all that is told of queues. */
+static size_t graph_signs(bool queues, uint16_t ret[METRIC_COUNT])
+{
+	const size_t n = observe_prio_metrics(!queues, ret);
+	ret[n] = M_PORT_SPEED_BPS;
+	return n + 1;
+}
+
+/* What pause_graph() reads: beside the queues, loads of ports say where pause begins. */
+static size_t graph_metrics(uint16_t ret[METRIC_COUNT])
+{
+	static const uint16_t ports[] = {
+		M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_SPEED_BPS, M_PORT_OPER_UP};
+	const size_t n = observe_prio_metrics(false, ret);
+	memcpy(ret + n, ports, sizeof(ports));
+	return n + rw_countof(ports);
+}
+
 /*
- * The graph of a time range. First only what shows that somebody is paused is read, and of the
+ * The queues of a time range. First only what shows that somebody is paused is read, and of the
  * queues what is asked for; mostly nobody is, and then that is all. Loads of ports and the other
  * queues of a paused priority say where pause begins.
  */
-static int graph_of(struct client *client, const struct pause_range *range,
-	const struct pause_ask *asked, struct arena *turn, const struct pause_graph **ret,
-	struct err *e)
+static int ports_read(struct client *client, const struct pause_range *range,
+	const struct pause_ask *asked, struct arena *turn, struct analyzer_in **ret, struct err *e)
 {
-	const bool queues = asked->all || asked->device || asked->port;
-	uint16_t signs[METRIC_COUNT];
-	size_t n = observe_prio_metrics(!queues, signs);
-	signs[n++] = M_PORT_SPEED_BPS;
-	struct analyzer_in *in = NULL;
+	const unsigned lossless = client->config->fabric->lossless_mask;
+	uint16_t metrics[METRIC_COUNT];
+	size_t n = graph_signs(asked->all || asked->device || asked->port, metrics);
 	struct arena *first = arena_new();
-	int r = graph_read(client, range, signs, n, 0, first, &in, e);
+	int r = graph_read(client, range, metrics, n, lossless, true, first, ret, e);
 	unsigned lanes = 0;
 	if (r == 0 && !asked->no_origins)
-		lanes = paused_lanes(observe(in));
+		lanes = paused_lanes(observe(*ret));
 	if (lanes) { /* in a storm the first is as large as what follows */
 		arena_free(first);
-		r = graph_read(
-			client, range, observe_metrics, observe_n_metrics, lanes, turn, &in, e);
+		n = graph_metrics(metrics);
+		r = graph_read(client, range, metrics, n, lossless | lanes, true, turn, ret, e);
 	} else {
 		arena_give(first, turn);
-		in->arena = in->shared->arena = turn;
+		(*ret)->arena = (*ret)->shared->arena = turn;
 	}
-	if (r == 0)
-		*ret = pause_graph(in);
 	return r;
 }
 
-/* The graph of the end of the range of @graph, by what was read for that. */
+/* The rings of the end of the range of @graph, by what was read for that. */
 static const struct pause_graph *graph_since(const struct client *client,
 	const struct pause_graph *graph, int64_t from_ns, struct arena *turn)
 {
 	struct window *end = arena_new_of(turn, struct window);
 	*end = window_since(graph->observed->window, from_ns, turn);
-	return pause_graph(pause_in(client, end, turn));
+	return pause_graph_rings(pause_in(client, end, turn));
 }
 
 /* Is any such port configured or counted? If not, "no pause" would be a wrong answer. */
@@ -927,31 +1043,77 @@ static bool is_any_port(
 	return false;
 }
 
-/* The graph of what was asked for. @ask is completed from its incident. */
-static int pause_document_begin(struct client *client, struct pause_ask *ask,
-	struct pause_range *range, const struct pause_graph **ret, struct arena *turn,
-	struct err *e)
+/* The time of what is asked for. @ask is completed from its incident. */
+static int pause_document_range(struct client *client, struct pause_ask *ask,
+	struct pause_range *range, struct arena *turn, struct err *e)
 {
-	int r = 0;
 	*range = (struct pause_range){client->from_ns, client->to_ns};
 	if (ask->incident)
-		r = take_incident(client, ask, range, turn, e);
-	if (r == 0)
-		r = graph_of(client, range, ask, turn, ret, e);
-	if (r < 0)
-		return r;
-	const bool chosen = ask->device || ask->port;
-	r = known_device(client, ask->device, e);
-	if (r == 0)
-		r = known_port(client, ask->device, ask->port, e);
-	if (r < 0)
-		return r;
-	if (chosen && !is_any_port(client->config->fabric, (*ret)->observed, ask))
-		return err_set(e, -EINVAL,
-			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "
-			"topology show' lists them)",
-			str_or(ask->device, "*"), str_or(ask->port, "*"));
+		return take_incident(client, ask, range, turn, e);
 	return 0;
+}
+
+/* A ring that closed during the time range has paused somebody in it: so the end of the range is
+ * searched for rings as well. */
+static void lane_take(struct tree_maker *maker, const struct client *client,
+	const struct pause_range *range, const struct pause_graph *graph, struct arena *turn)
+{
+	const int64_t tail_ns = (range->to_ns - range->from_ns) / TAIL_PART;
+	maker->ret->waiting += graph->n_edges;
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
+		maker->ret->unresolved += graph->unresolved[c];
+	take_roots(maker, graph, turn);
+	take_rings(graph, maker->a, &maker->rings, &maker->n_rings);
+	if (maker->n_rings == 0 && graph->n_edges > 0)
+		take_rings(graph_since(client, graph, range->to_ns - tail_ns, turn), maker->a,
+			&maker->late_rings, &maker->n_late_rings);
+}
+
+/* The queues of the priorities @lanes. @moved: of one, at which pause moved. */
+static int lanes_read(struct tree_maker *maker, struct client *client,
+	const struct pause_range *range, unsigned lanes, bool moved, bool opens, struct arena *turn,
+	struct err *e)
+{
+	uint16_t metrics[METRIC_COUNT];
+	const size_t n = moved ? graph_metrics(metrics) : graph_signs(false, metrics);
+	const struct pause_graph *graph = NULL;
+	struct analyzer_in *in;
+	const int r = graph_read(client, range, metrics, n, lanes, opens, turn, &in, e);
+	if (r < 0)
+		return r;
+	take_counts(maker, observe(in));
+	if (moved) {
+		graph = pause_graph(in);
+		lane_take(maker, client, range, graph, turn);
+	}
+	take_senders(maker, observe(in), graph, turn);
+	return 0;
+}
+
+/* Mostly nobody is paused: then all is read at once, with the queues of other priorities that may
+ * count pause. */
+static int tree_read(struct tree_maker *maker, struct client *client,
+	const struct pause_range *range, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *turn = arena_new();
+	const unsigned lossless = client->config->fabric->lossless_mask;
+	const struct window_spec spec = {.metrics = pause_moving,
+		.n_metrics = rw_countof(pause_moving),
+		.lanes = WINDOW_LANES | lossless};
+	unsigned moved, wanted = ~0u;
+	if (maker->asked->priority != PRIO_NONE)
+		wanted = window_lane_bit(maker->asked->priority);
+	int r = history_moved(client->history, &spec, range->from_ns, range->to_ns, &moved, e);
+	if (r == 0 && moved == 0)
+		return lanes_read(maker, client, range, lossless, false, true, turn, e);
+	for (int priority = 0; r == 0 && priority < OBSERVED_PRIORITIES; priority++) {
+		const unsigned lane = 1u << priority;
+		arena_reset(turn);
+		if ((lossless | moved) & lane)
+			r = lanes_read(
+				maker, client, range, lane, moved & wanted & lane, false, turn, e);
+	}
+	return r;
 }
 
 int pause_tree_make(struct client *client, const struct pause_ask *ask, struct arena *a,
@@ -959,23 +1121,22 @@ int pause_tree_make(struct client *client, const struct pause_ask *ask, struct a
 {
 	struct pause_ask asked = *ask;
 	struct pause_range range;
-	const struct pause_graph *graph = NULL;
-	int r = pause_document_begin(client, &asked, &range, &graph, a, e);
-	if (r < 0)
-		return r;
-	/* A ring that closed during the time range has paused somebody in it: so the end of the
-	 * range is searched for rings as well. */
-	const struct pause_graph *tail = graph;
-	if (!any_cycle(graph, asked.priority) && any_pause(graph->observed))
-		tail = graph_since(
-			client, graph, range.to_ns - (range.to_ns - range.from_ns) / TAIL_PART, a);
 	struct accused *accused;
-	size_t n_accused;
-	r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, a, &accused,
-		&n_accused, e);
+	struct tree_maker maker = {
+		.asked = &asked, .a = a, .ret = ret, .ingress = NAN, .egress = NAN, .storms = NAN};
+	*ret = (struct pause_tree_answer){0};
+	int r = pause_document_range(client, &asked, &range, a, e);
+	if (r == 0)
+		r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, a,
+			&accused, &maker.n_accused, e);
 	if (r < 0)
 		return r;
-	make_tree(graph, tail, &asked, accused, n_accused, a, ret);
+	maker.accused = accused;
+	maker.senders = arena_array(a, struct sender, maker.n_accused + 1);
+	r = tree_read(&maker, client, &range, e);
+	if (r < 0)
+		return r;
+	make_tree(&maker);
 	ret->from.ns = range.from_ns;
 	ret->to.ns = range.to_ns;
 	return 0;
@@ -998,12 +1159,24 @@ int pause_ports_make(struct client *client, const struct pause_ask *ask, struct 
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	struct pause_ask asked = *ask;
 	struct pause_range range;
-	const struct pause_graph *graph = NULL;
-	const int r = pause_document_begin(client, &asked, &range, &graph, turn, e);
+	struct analyzer_in *in = NULL;
+	int r = pause_document_range(client, &asked, &range, turn, e);
+	if (r == 0)
+		r = ports_read(client, &range, &asked, turn, &in, e);
+	if (r == 0)
+		r = known_device(client, ask->device, e);
+	if (r == 0)
+		r = known_port(client, ask->device, ask->port, e);
 	if (r < 0)
 		return r;
+	const bool chosen = ask->device || ask->port;
+	if (chosen && !is_any_port(client->config->fabric, observe(in), ask))
+		return err_set(e, -EINVAL,
+			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "
+			"topology show' lists them)",
+			str_or(ask->device, "*"), str_or(ask->port, "*"));
 	*ret = (struct pause_ports_answer){.from = {range.from_ns}, .to = {range.to_ns}};
-	make_ports(graph, &asked, turn, a, ret);
+	make_ports(in, &asked, turn, a, ret);
 	return 0;
 }
 

@@ -177,7 +177,9 @@ static int pause_graph_by_pressure(const void *left, const void *right)
 	return (int)a->origin - (int)b->origin;
 }
 
-static struct pause_graph *pause_graph_make(const struct analyzer_in *in, struct arena *a)
+/* @rings: those alone. */
+static struct pause_graph *pause_graph_make(
+	const struct analyzer_in *in, struct arena *a, bool rings)
 {
 	const struct observed *observed = observe(in);
 	const struct pause_edges edges = pause_edges(observed, a);
@@ -189,7 +191,9 @@ static struct pause_graph *pause_graph_make(const struct analyzer_in *in, struct
 			continue;
 		const struct pause_net net = pause_net_of(observed, &edges, priority, a);
 		const size_t first = roots.n;
-		pause_blame(&net, &roots, &graph->pressure[priority], &graph->unresolved[priority]);
+		if (!rings)
+			pause_blame(&net, &roots, &graph->pressure[priority],
+				&graph->unresolved[priority]);
 		if (roots.n > first)
 			pause_trees(&net, roots.v + first, roots.n - first);
 		pause_cycles(&net, &cycles);
@@ -210,8 +214,13 @@ static struct pause_graph *pause_graph_make(const struct analyzer_in *in, struct
 const struct pause_graph *pause_graph(const struct analyzer_in *in)
 {
 	if (!in->shared)
-		return pause_graph_make(in, in->arena);
+		return pause_graph_make(in, in->arena, false);
 	if (!in->shared->pause)
-		in->shared->pause = pause_graph_make(in, in->shared->arena);
+		in->shared->pause = pause_graph_make(in, in->shared->arena, false);
 	return in->shared->pause;
+}
+
+const struct pause_graph *pause_graph_rings(const struct analyzer_in *in)
+{
+	return pause_graph_make(in, in->arena, true);
 }
