@@ -349,6 +349,9 @@ struct judge {
 	/* of the last read, for who asks meanwhile */
 	struct judge_share *shares;
 	int64_t until_ns, horizon_ns;
+	/* the windows up to there are under way; ... are judged, and what they found is handed on
+	 */
+	int64_t advanced_ns, told_ns;
 	bool *told_late;
 	bool unreadable;
 	struct complaint unread;
@@ -453,6 +456,18 @@ static void judge_take_names(struct judge *judge)
 	judge->names_of = judge->read.history;
 }
 
+/* Windows that ended by then are judged, some of them later: in slices, or at the next call. */
+static void judge_advance(struct judge *judge, int64_t until_ns)
+{
+	struct pipeline *pipeline = judge->world.pipeline;
+	const bool under_way = pipeline_judging(pipeline);
+	if (!under_way)
+		judge->told_ns = judge->advanced_ns;
+	pipeline_advance(pipeline, until_ns + 1);
+	if (!under_way)
+		judge->advanced_ns = until_ns;
+}
+
 /* What was read is judged. Returns whether there may be more. */
 static bool judge_take(struct judge *judge)
 {
@@ -479,7 +494,7 @@ static bool judge_take(struct judge *judge)
 	const bool more = read->until_ns < read->horizon_ns;
 	/* all of that instant is there too */
 	if (read->until_ns != judge->until_ns)
-		pipeline_advance(judge->world.pipeline, read->until_ns + 1);
+		judge_advance(judge, read->until_ns);
 	judge->until_ns = read->until_ns;
 	judge_next_span(read);
 	return more;
@@ -596,9 +611,10 @@ static int judge_resume(struct judge *judge, const char *path, struct err *e)
 	rc = resume_judged(
 		own, judge->world.pipeline, judge->world.ledger, until_ns, &incidents, e);
 	if (rc == 0)
-		rc = resume_findings(own, judge->world.pipeline, until_ns, e);
+		rc = resume_findings(own, judge->world.pipeline,
+			until_ns - pipeline_horizon(judge->world.pipeline), e);
 	judge->until_ns = judge->read.until_ns = until_ns;
-	judge->known_ns = until_ns;
+	judge->known_ns = judge->advanced_ns = judge->told_ns = until_ns;
 	char text[WALL_TEXT_MAX];
 	log_info("judge", "goes on after %s, %zu incidents", wall_text(text, (wall_t){until_ns}, 0),
 		incidents);
@@ -630,6 +646,7 @@ int judge_new(const struct judge_world *world, const char *path, struct judge **
 	struct judge *judge = rw_calloc(1, sizeof(*judge));
 	judge->world = *world;
 	judge->until_ns = judge->known_ns = judge->horizon_ns = INT64_MIN;
+	judge->advanced_ns = judge->told_ns = INT64_MIN;
 	judge->read.until_ns = INT64_MIN;
 	judge->names.ours = world->entities;
 	judge_configure(judge, world->config);
@@ -668,9 +685,12 @@ int64_t judge_until(const struct judge *judge)
 
 void judge_health(const struct judge *judge, struct health *health)
 {
-	if (judge->until_ns != INT64_MIN)
+	int64_t told_ns = judge->told_ns;
+	if (!pipeline_judging(judge->world.pipeline))
+		told_ns = judge->advanced_ns;
+	if (told_ns != INT64_MIN)
 		health_figure(health, "judge", "judge", "until_s", "s",
-			(double)(judge->until_ns / NS_PER_MS) / 1e3);
+			(double)(told_ns / NS_PER_MS) / 1e3);
 	health_figure(health, "judge", "judge", "unreadable", "", judge->unreadable);
 	for (size_t i = 0; i < judge->read.n_shares; i++) {
 		const struct judge_share *share = &judge->shares[i];

@@ -127,13 +127,15 @@ void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size
  */
 void pipeline_prime_begin(struct pipeline *pipeline, int64_t from_ns, int64_t known_ns);
 void pipeline_prime_end(struct pipeline *pipeline);
+/* pipeline_judging - whether a window is being judged, in slices. */
+bool pipeline_judging(const struct pipeline *pipeline);
 /* How far back priming wants windows, ns: those an incident can be pending for, and one more. */
 int64_t pipeline_horizon(const struct pipeline *pipeline);
 /* How far before the first of these windows the analyzers look back, ns, and at which metrics
  * (lent): priming wants those as well. */
 int64_t pipeline_past(const struct pipeline *pipeline, const uint16_t **ret, size_t *ret_n);
 /* pipeline_stored - that finding is in the store already, whatever window it is of: it is not
- * stored again. NULL texts are as good as "". */
+ * stored again. NULL texts are as good as "". Forgotten when a later window is judged. */
 struct finding_name {
 	int64_t from_ns, to_ns;
 	const char *analyzer, *cause, *device, *port, *group, *host;

@@ -114,6 +114,7 @@ struct pipeline {
 	bool priming;
 	int64_t prime_from_ns, prime_known_ns;
 	struct smap *stored; /* findings that are in the store already; NULL = none */
+	int64_t stored_until_ns; /* the newest of them */
 	bool fed; /* samples and flows are stored by others */
 	bool unjudged; /* a judge judges what this agent collects */
 

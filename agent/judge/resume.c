@@ -300,6 +300,8 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 	if (rc == 0)
 		rc = history_sql(history, "SELECT max(to_ns) FROM findings", resume_take_number,
 			&known_ns, e);
+	if (rc == 0)
+		rc = resume_findings(history, pipeline, from_ns, e);
 	if (rc != 0)
 		return rc;
 	if (known_ns > last_ns)

@@ -432,15 +432,23 @@ void pipeline_stored(struct pipeline *pipeline, const struct finding_name *name)
 	windows_finding_key(name, &key);
 	if (!pipeline->stored)
 		pipeline->stored = smap_new();
+	if (name->to_ns > pipeline->stored_until_ns)
+		pipeline->stored_until_ns = name->to_ns;
 	smap_put(pipeline->stored, key.s, key.n, 1);
 }
 
-static bool windows_is_stored(const struct pipeline *pipeline, const struct finding *finding)
+static bool windows_is_stored(struct pipeline *pipeline, const struct finding *finding)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t seen;
 	if (!pipeline->stored)
 		return false;
+	/* windows are judged in the order of their ends */
+	if (finding->to_ns > pipeline->stored_until_ns + windows_keep_ns(pipeline)) {
+		smap_free(pipeline->stored);
+		pipeline->stored = NULL;
+		return false;
+	}
 	const struct finding_name name = {.from_ns = finding->from_ns,
 		.to_ns = finding->to_ns,
 		.analyzer = finding->analyzer,
@@ -893,6 +901,11 @@ void judging_until(struct pipeline *pipeline, int64_t limit_ns)
 		judging_work(pipeline);
 		judging_ended(pipeline, INT64_MAX);
 	}
+}
+
+bool pipeline_judging(const struct pipeline *pipeline)
+{
+	return pipeline->judging.waits;
 }
 
 void judging_finish(struct pipeline *pipeline)

@@ -80,12 +80,16 @@ def configure(work, fabric, source):
     open(f"{work}/rocewatch.yaml", "w").write(yaml + SHARES.format(dir=work, source=source))
 
 
-def until(path):
+def number(path, sql):
     try:
-        found = rows(path, "SELECT value FROM health WHERE key='judge/judge/until_s'")
+        found = rows(path, sql)
     except sqlite3.OperationalError:
         return 0
     return found[0][0] if found and found[0][0] else 0
+
+
+def until(path):
+    return number(path, "SELECT value FROM health WHERE key='judge/judge/until_s'")
 
 
 def judge(work, reached, at_most=120):
@@ -149,6 +153,8 @@ def main():
         source = f"{work}/pod1.db,{work}/pod2.db"
         configure(work, fabric, source)
         last = rows(f"{work}/all.db", "SELECT max(to_ns) FROM finding")[0][0] / 1e9
+        # as soon as it has found something: mostly before it says how far it came
+        judge(work, lambda at: number(f"{work}/judge.db", "SELECT count(*) FROM finding") > 0)
         judge(work, lambda at: at > 0)
         judge(work, lambda at: at >= last - 1)
         compare(work, f"{work}/judge.db,{source}")

@@ -52,6 +52,7 @@ static const char port_sql[] =
 
 static const struct {
 	const char *insert; /* the columns and their values follow */
+	const char *unless; /* no row where this finds one; NULL = always one */
 	const char *sql; /* or the whole statement */
 } statements[RECORD_KINDS] = {
 	[RECORD_HEALTH] = {.sql = "INSERT OR REPLACE INTO health(key, value, unit, t_ns) "
@@ -67,7 +68,10 @@ static const struct {
 	[RECORD_ALERT] = {.insert = "INSERT OR REPLACE INTO alert"},
 	[RECORD_ALERT_GONE] = {.sql = alert_gone_sql},
 	[RECORD_BURST] = {.insert = "INSERT INTO burst"},
-	[RECORD_EVENT] = {.insert = "INSERT INTO event"},
+	/* A judge that was killed judges its last windows again: an incident says nothing twice. */
+	[RECORD_EVENT] = {.insert = "INSERT INTO event",
+		.unless = "SELECT 1 FROM event WHERE incident_id=:incident_id AND t_ns=:t_ns AND "
+			  "kind=:kind AND text=:text"},
 	[RECORD_FINDING] = {.insert = "INSERT INTO finding"},
 };
 
@@ -92,10 +96,11 @@ static void statement_sql(enum record_kind kind, struct str *out)
 	str_add(out, statements[kind].insert);
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, "%s%s", i == 0 ? "(" : ", ", columns[i].name);
-	str_add(out, ") VALUES");
+	str_add(out, ") SELECT ");
 	for (size_t i = 0; i < n; i++)
-		str_addf(out, "%s:%s", i == 0 ? "(" : ", ", columns[i].name);
-	str_add(out, ")");
+		str_addf(out, "%s:%s", i == 0 ? "" : ", ", columns[i].name);
+	if (statements[kind].unless)
+		str_addf(out, " WHERE NOT EXISTS(%s)", statements[kind].unless);
 }
 
 /* Which parameter each column of the record is. */

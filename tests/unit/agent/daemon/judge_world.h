@@ -32,7 +32,9 @@
 #include "db/ship/ship.h"
 #include "db/store/store.h"
 
-#define T0 (1763690400 * NS_PER_S)
+/* The last pulse before the judge looks is at a whole minute, when windows end; the samples before
+ * it are older. */
+#define T0 (1763690396 * NS_PER_S)
 #define POLL (10 * NS_PER_S)
 #define POLLS 150
 #define PORTS 4 /* of a leaf */
@@ -317,6 +319,7 @@ struct fabric_run {
 	int step; /* the judge looks after so many polls; 0 = 2 */
 	bool engine_down;
 	int killed_at; /* the judge is killed, and started anew two minutes later */
+	bool untold; /* it never said where it is */
 };
 
 static inline void fabric_open(struct fabric_run *f)
@@ -357,7 +360,8 @@ static inline void fabric_judge(struct fabric_run *f, int poll, int64_t now_ns)
 		run_shipped(&f->pod[i]);
 	if (f->killed_at && poll == f->killed_at) {
 		/* it lived on after it last said where it is */
-		run_health(&f->judge);
+		if (!f->untold)
+			run_health(&f->judge);
 	} else if (f->killed_at && poll == f->killed_at + 6) {
 		run_flush(&f->judge);
 		run_close(&f->judge);
