@@ -39,7 +39,8 @@ enum { LOADS_SLOTS_MIN = 1 << 10, LOADS_SLOTS_MAX = 1 << 14, LOADS_SLOTS_PORTS =
 enum {
 	LOAD_PORTS = 254, /* several ports, of different parts */
 	LOAD_NONE = 255, /* does not count */
-	LOAD_FETCH = 8, /* so many directions ahead memory is asked for */
+	LOAD_FETCH = 24, /* so many directions ahead memory is asked for, */
+	LOAD_FETCH_STREAM = 12, /* and that of their streams */
 };
 
 struct load_slot {
@@ -180,14 +181,24 @@ static void load_order(struct load_walk *walk)
 			walk->ids[at[walk->part_of[i]]++] = i;
 }
 
+static void load_fetch_stream(const struct load_walk *walk, uint32_t id)
+{
+	const struct flow_qp *qp = flow_store_qp(walk->table, id);
+	if (walk->payload && qp->stream != FLOW_NONE)
+		__builtin_prefetch(flow_store_stream(walk->table, qp->stream));
+}
+
 static void load_walk_ids(struct load_walk *walk, uint32_t part)
 {
+	const uint32_t end = walk->end[part];
 	uint32_t i = 0;
 	if (part)
 		i = walk->end[part - 1];
-	for (; i < walk->end[part]; i++) {
-		if (i + LOAD_FETCH < walk->end[part])
+	for (; i < end; i++) {
+		if (i + LOAD_FETCH < end)
 			__builtin_prefetch(flow_store_qp(walk->table, walk->ids[i + LOAD_FETCH]));
+		if (i + LOAD_FETCH_STREAM < end)
+			load_fetch_stream(walk, walk->ids[i + LOAD_FETCH_STREAM]);
 		load_qp(walk, flow_store_qp(walk->table, walk->ids[i]));
 	}
 }

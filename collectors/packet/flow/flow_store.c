@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -13,7 +14,48 @@
 
 /* flow_pool - blocks and the ids that were given back. */
 
-enum { CACHE_LINE = 64 };
+enum { CACHE_LINE = 64, FLOW_POOL_SINGLE = 128, LARGE_PAGE = 2 << 20 };
+
+/* Memory in pages of 2 MiB where the system has some: records are met at random, and each would
+ * take a walk through the tables of small pages. @bytes: a multiple of that. All zero; munmap(). */
+static void *large_map(size_t bytes)
+{
+	uint8_t *all = mmap(NULL, bytes + LARGE_PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (all == MAP_FAILED)
+		abort(); /* as rw_malloc does */
+	const size_t before = -(uintptr_t)all % LARGE_PAGE;
+	if (before)
+		munmap(all, before);
+	munmap(all + before + bytes, LARGE_PAGE - before);
+	madvise(all + before, bytes, MADV_HUGEPAGE); /* refused: small pages do as well */
+	return all + before;
+}
+
+/* How many blocks are one piece of memory, from the one at @at on. */
+static uint32_t flow_pool_piece(const struct flow_pool *pool, uint32_t at)
+{
+	if (at < FLOW_POOL_SINGLE)
+		return 1;
+	return (uint32_t)(LARGE_PAGE / (pool->size << FLOW_POOL_SHIFT));
+}
+
+static void flow_pool_grow(struct flow_pool *pool)
+{
+	const size_t bytes = pool->size << FLOW_POOL_SHIFT;
+	const uint32_t n = flow_pool_piece(pool, pool->n_blocks);
+	uint8_t *memory;
+	if (n == 1)
+		memory = aligned_alloc(CACHE_LINE, bytes);
+	else
+		memory = large_map(LARGE_PAGE);
+	if (!memory)
+		abort(); /* as rw_malloc does */
+	for (uint32_t i = 0; i < n; i++) {
+		rw_grow(pool->blocks, pool->n_blocks, pool->cap_blocks);
+		pool->blocks[pool->n_blocks++] = memory + i * bytes;
+	}
+}
 
 static void flow_pool_init(struct flow_pool *pool, size_t size)
 {
@@ -22,8 +64,11 @@ static void flow_pool_init(struct flow_pool *pool, size_t size)
 
 static void flow_pool_free(struct flow_pool *pool)
 {
-	for (uint32_t i = 0; i < pool->n_blocks; i++)
-		free(pool->blocks[i]);
+	for (uint32_t i = 0; i < pool->n_blocks; i += flow_pool_piece(pool, i))
+		if (i < FLOW_POOL_SINGLE)
+			free(pool->blocks[i]);
+		else
+			munmap(pool->blocks[i], LARGE_PAGE);
 	free(pool->blocks);
 	free(pool->given_back);
 	*pool = (struct flow_pool){0};
@@ -34,13 +79,8 @@ static uint32_t flow_pool_take(struct flow_pool *pool)
 {
 	if (pool->n_given_back)
 		return pool->given_back[--pool->n_given_back];
-	if (pool->end >> FLOW_POOL_SHIFT == pool->n_blocks) {
-		uint8_t *block = aligned_alloc(CACHE_LINE, pool->size << FLOW_POOL_SHIFT);
-		if (!block)
-			abort(); /* as rw_malloc does */
-		rw_grow(pool->blocks, pool->n_blocks, pool->cap_blocks);
-		pool->blocks[pool->n_blocks++] = block;
-	}
+	if (pool->end >> FLOW_POOL_SHIFT == pool->n_blocks)
+		flow_pool_grow(pool);
 	return pool->end++;
 }
 
@@ -183,12 +223,6 @@ void keyed_index_init(struct keyed_index *index)
 	index->n = 0;
 }
 
-void keyed_index_free(struct keyed_index *index)
-{
-	free(index->slot);
-	*index = (struct keyed_index){0};
-}
-
 static void keyed_index_place(struct keyed_index *index, uint32_t tag, uint32_t position)
 {
 	uint32_t i = tag & index->mask;
@@ -197,16 +231,40 @@ static void keyed_index_place(struct keyed_index *index, uint32_t tag, uint32_t 
 	index->slot[i] = (struct keyed_slot){.tag = tag, .position = position};
 }
 
+static struct keyed_slot *keyed_slots(size_t n)
+{
+	const size_t bytes = n * sizeof(struct keyed_slot);
+	if (bytes < LARGE_PAGE)
+		return rw_calloc(n, sizeof(struct keyed_slot));
+	return large_map(bytes);
+}
+
+static void keyed_slots_free(struct keyed_slot *slots, size_t n)
+{
+	const size_t bytes = n * sizeof(*slots);
+	if (bytes < LARGE_PAGE)
+		free(slots);
+	else
+		munmap(slots, bytes);
+}
+
 static void keyed_index_grow(struct keyed_index *index)
 {
 	struct keyed_slot *old = index->slot;
 	const uint32_t n = index->mask + 1;
-	index->slot = rw_calloc((size_t)n * 2, sizeof(*index->slot));
+	index->slot = keyed_slots((size_t)n * 2);
 	index->mask = n * 2 - 1;
 	for (uint32_t i = 0; i < n; i++)
 		if (old[i].position)
 			keyed_index_place(index, old[i].tag, old[i].position);
-	free(old);
+	keyed_slots_free(old, n);
+}
+
+void keyed_index_free(struct keyed_index *index)
+{
+	if (index->slot)
+		keyed_slots_free(index->slot, (size_t)index->mask + 1);
+	*index = (struct keyed_index){0};
 }
 
 void keyed_index_put(struct keyed_index *index, uint64_t hash, uint32_t position)
@@ -249,6 +307,8 @@ void keyed_index_move(struct keyed_index *index, uint64_t hash, uint32_t from, u
 	index->slot[keyed_index_slot(index, hash, from)].position = to + 1;
 }
 
+enum { HOST_GUESS_BITS = 11 };
+
 void flow_store_init(struct flow_table *table)
 {
 	_Static_assert(sizeof(struct flow_qp) == 64, "one cache line");
@@ -261,6 +321,7 @@ void flow_store_init(struct flow_table *table)
 	keyed_index_init(&table->by_qp);
 	keyed_index_init(&table->by_host);
 	keyed_index_init(&table->by_pair);
+	table->host_guess = rw_calloc(1u << HOST_GUESS_BITS, sizeof(*table->host_guess));
 	*(struct flow_rare *)flow_pool_at(&table->rares, sizeof(struct flow_rare),
 		flow_pool_take(&table->rares)) = (struct flow_rare){0}; /* id 0 means none */
 }
@@ -284,6 +345,7 @@ void flow_store_end(struct flow_table *table)
 	keyed_index_free(&table->by_qp);
 	keyed_index_free(&table->by_host);
 	keyed_index_free(&table->by_pair);
+	free(table->host_guess);
 }
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -313,18 +375,29 @@ static inline uint64_t flow_store_key_hash(const struct siphash_key *key, unsign
 	return siphash13_end(&state, 40ull << 56);
 }
 
+/* The key of a direction: of IPv4 a message of 11 bytes, which no other key has. */
+static inline uint64_t flow_store_direction_hash(const struct flow_table *table, unsigned family,
+	const uint8_t *src, const uint8_t *dst, uint32_t dst_qp)
+{
+	if (family != 4)
+		return flow_store_key_hash(&table->key, family, src, dst, dst_qp);
+	struct siphash_state state = siphash_begin(&table->key);
+	siphash13_word(&state, flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst));
+	return siphash13_end(&state, 11ull << 56 | dst_qp);
+}
+
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet)
 {
-	return flow_store_key_hash(
-		&table->key, packet->family, packet->src, packet->dst, packet->dst_qp);
+	return flow_store_direction_hash(
+		table, packet->family, packet->src, packet->dst, packet->dst_qp);
 }
 
 static uint64_t flow_store_qp_hash(const struct flow_table *table, const struct flow_qp *qp)
 {
 	const struct flow_host *src = flow_store_host(table, qp->src);
 	const struct flow_host *dst = flow_store_host(table, qp->dst);
-	return flow_store_key_hash(
-		&table->key, src->family, src->address, dst->address, qp->dst_qp);
+	return flow_store_direction_hash(
+		table, src->family, src->address, dst->address, qp->dst_qp);
 }
 
 static uint64_t flow_store_host_hash(
@@ -355,23 +428,38 @@ uint64_t flow_store_distinct_hash(
 
 /* ---- hosts --------------------------------------------------------------- */
 
-static uint32_t flow_store_find_host(
-	const struct flow_table *table, unsigned family, const uint8_t *address, uint64_t hash)
+/* Who aims at one place of the guesses makes them wrong, and that is all. */
+static uint32_t *flow_store_guess(const struct flow_table *table, const uint8_t *address)
 {
+	const uint64_t low = flow_store_word(address), high = flow_store_word(address + 8);
+	const uint64_t mixed = (low ^ (high << 29 | high >> 35)) * 0x9E3779B97F4A7C15ull;
+	return &table->host_guess[mixed >> (64 - HOST_GUESS_BITS)];
+}
+
+static uint32_t flow_store_find_host(
+	const struct flow_table *table, unsigned family, const uint8_t *address)
+{
+	uint32_t *guess = flow_store_guess(table, address);
+	if (*guess < table->hosts.end &&
+		flow_store_is_host(flow_store_host(table, *guess), family, address))
+		return *guess;
+	const uint64_t hash = flow_store_host_hash(table, family, address);
 	uint32_t at = keyed_tag(hash);
 	for (;;) {
 		const uint32_t id = keyed_index_next(&table->by_host, hash, &at);
-		if (id == KEYED_NONE ||
-			flow_store_is_host(flow_store_host(table, id), family, address))
+		if (id == KEYED_NONE)
 			return id;
+		if (!flow_store_is_host(flow_store_host(table, id), family, address))
+			continue;
+		*guess = id;
+		return id;
 	}
 }
 
 static uint32_t flow_store_need_host(
 	struct flow_table *table, unsigned family, const uint8_t *address)
 {
-	const uint64_t hash = flow_store_host_hash(table, family, address);
-	const uint32_t known = flow_store_find_host(table, family, address, hash);
+	const uint32_t known = flow_store_find_host(table, family, address);
 	if (known != KEYED_NONE) {
 		flow_store_host(table, known)->used++;
 		return known;
@@ -380,7 +468,7 @@ static uint32_t flow_store_need_host(
 	struct flow_host *host = flow_store_host(table, id);
 	*host = (struct flow_host){.family = family & 15, .used = 1};
 	memcpy(host->address, address, sizeof(host->address));
-	keyed_index_put(&table->by_host, hash, id);
+	keyed_index_put(&table->by_host, flow_store_host_hash(table, family, address), id);
 	return id;
 }
 
@@ -417,10 +505,8 @@ uint32_t flow_store_pair(const struct flow_table *table, uint32_t src, uint32_t 
 uint64_t flow_store_pair_of(
 	const struct flow_table *table, const struct roce_packet *packet, bool answer)
 {
-	const uint64_t src_hash = flow_store_host_hash(table, packet->family, packet->src);
-	const uint64_t dst_hash = flow_store_host_hash(table, packet->family, packet->dst);
-	const uint32_t src = flow_store_find_host(table, packet->family, packet->src, src_hash);
-	const uint32_t dst = flow_store_find_host(table, packet->family, packet->dst, dst_hash);
+	const uint32_t src = flow_store_find_host(table, packet->family, packet->src);
+	const uint32_t dst = flow_store_find_host(table, packet->family, packet->dst);
 	if (src == KEYED_NONE || dst == KEYED_NONE)
 		return 0;
 	if (answer)

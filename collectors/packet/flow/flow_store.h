@@ -23,7 +23,8 @@
 enum { FLOW_POOL_SHIFT = 10, FLOW_POOL_BLOCK = 1 << FLOW_POOL_SHIFT };
 
 struct flow_pool {
-	uint8_t **blocks;
+	uint8_t *
+		*blocks; /* the first ones one by one, then so many at once as a large page holds */
 	size_t size; /* of a record */
 	uint32_t *given_back;
 	uint32_t n_blocks, cap_blocks, n_given_back, cap_given_back;
@@ -195,6 +196,9 @@ struct flow_table {
 	struct flow_pool qps, first_ns, streams, hosts, rares;
 	struct loss *loss; /* NULL: sampled, nothing is judged */
 	struct keyed_index by_qp, by_host, by_pair; /* a pair: its newest stream */
+	/* owned; where a host probably is, by a plain hash of its address: .by_host is asked for
+	 * others only */
+	uint32_t *host_guess;
 	struct flow_drops drops;
 	/* packets, octets, marks, CNPs, NAKs of all; .unattributed of those that are gone */
 	struct flow_totals sums;
