@@ -1,9 +1,9 @@
 /*
  * capture_analysis - hands each frame to what keeps it.
  *
- * A RoCEv2 packet passes through a ring on its way: the slot of its flow in the index, the flow,
- * its stream and what its clock has beside it are fetched into the cache in steps, some packets
- * apart, each when what it needs to know has arrived.
+ * RoCEv2 packets are taken in batches. Before that, step by step and each step for the whole batch,
+ * memory is asked for: the slot of a packet's flow in the index, the flow, its stream and what its
+ * clock has beside it. So one wait is the wait of all of them.
  */
 #include "collectors/packet/capture/capture_analysis.h"
 
@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 
-/* Decoded packets that wait while memory is fetched for them: a flow table larger than the caches
- * costs no wait per packet. */
-enum { ANALYSIS_WAITING = 16, ANALYSIS_RING = 32 };
+/* Decoded packets that wait until memory is fetched for them: a flow table larger than the caches
+ * costs no wait per packet. They fit into the smallest cache. */
+enum { ANALYSIS_BATCH = 24 };
 
 /* The first packets of a capture are looked at together, before any is taken: does everything come
  * twice? More than are on their way between two mirrors: 12 million packets a second, and 1 ms.
@@ -24,14 +24,6 @@ enum { ANALYSIS_LOOKED_AT = 16384 };
 /* Not options.seed: the same capture gives the same answer in each run. Who aims at a line pushes
  * some packets out of it, and their copies count as packets; no line takes longer than another. */
 #define COPIES_SEED 0x2545F4914F6CDD1Dull
-
-/* How many packets wait before the second step and those after it. */
-enum {
-	FETCH_QP_AFTER = 4,
-	FETCH_STREAM_AFTER = 8,
-	FETCH_CLOCK_AFTER = 11,
-	FETCH_REACTION_AFTER = 14
-};
 
 /* ---- life ------------------------------------------------------------------ */
 
@@ -57,7 +49,7 @@ void capture_analysis_init(
 		&(struct flow_drops){.stream = analysis_drop_stream,
 			.host = analysis_drop_host,
 			.arg = analysis});
-	analysis->waiting = rw_calloc(ANALYSIS_RING, sizeof(*analysis->waiting));
+	analysis->waiting = rw_calloc(ANALYSIS_BATCH, sizeof(*analysis->waiting));
 	if (options->sampling > 1)
 		return; /* a copy of what was picked is picked once in a while: no telling */
 	analysis->copies = copies_new(COPIES_SEED);
@@ -124,113 +116,91 @@ static void analysis_take(struct capture_analysis *analysis, struct analysis_wai
 	analysis->last_id = hit.id;
 	if (!hit.qp)
 		return;
-	hit.qp->dir = waiting->origin.direction & 3;
+	if (hit.qp->dir != waiting->origin.direction)
+		hit.qp->dir = waiting->origin.direction & 3;
 	if (!packet->sampled)
 		analysis_clock(analysis, &hit, packet, waiting->t_ns);
 }
 
-static void analysis_take_first(struct capture_analysis *analysis)
-{
-	const uint32_t at = analysis->first_waiting;
-	analysis->first_waiting = (at + 1) % ANALYSIS_RING;
-	analysis->n_waiting--;
-	analysis_take(analysis, &analysis->waiting[at]);
-}
-
-static void analysis_drain(struct capture_analysis *analysis)
-{
-	while (analysis->n_waiting)
-		analysis_take_first(analysis);
-}
-
-/* ---- the ring -------------------------------------------------------------- */
-
-/* The packet that came @ago packets before the newest. */
-static struct analysis_waiting *analysis_before(struct capture_analysis *analysis, uint32_t ago)
-{
-	const uint32_t newest = analysis->first_waiting + analysis->n_waiting - 1;
-	return &analysis->waiting[(newest - ago) % ANALYSIS_RING];
-}
-
-/* The ring has more places than packets wait in it: this one is free. */
-static struct analysis_waiting *analysis_room(struct capture_analysis *analysis)
-{
-	return &analysis->waiting[(analysis->first_waiting + analysis->n_waiting) % ANALYSIS_RING];
-}
+/* ---- batches --------------------------------------------------------------- */
 
 struct roce_packet *capture_analysis_room(struct capture_analysis *analysis)
 {
-	return &analysis_room(analysis)->packet;
+	return &analysis->waiting[analysis->n_waiting].packet;
 }
 
-/* The packet before is of the same direction and waits, too: what this one needs was asked for. */
-static bool analysis_same(struct capture_analysis *analysis, struct analysis_waiting *waiting)
+/* The first step. What a packet needs that is of the same direction as the one before it was asked
+ * for. */
+static void analysis_find(struct capture_analysis *analysis, struct analysis_waiting *waiting)
 {
-	if (analysis->n_waiting < 2)
-		return false;
-	const struct analysis_waiting *before = analysis_before(analysis, 1);
-	if (!flow_table_same(&before->packet, &waiting->packet))
-		return false;
-	waiting->hash = before->hash;
-	return true;
-}
-
-/* The packet that came @ago packets before the newest; NULL: there is none, or what it needs was
- * asked for by the one before it. */
-static struct analysis_waiting *analysis_due(struct capture_analysis *analysis, uint32_t ago)
-{
-	if (analysis->n_waiting <= ago)
-		return NULL;
-	struct analysis_waiting *waiting = analysis_before(analysis, ago);
-	if (waiting->same)
-		return NULL;
-	return waiting;
-}
-
-/* The next step for the newest packet and for those that came before. */
-static void analysis_fetch(struct capture_analysis *analysis)
-{
-	struct analysis_waiting *waiting = analysis_before(analysis, 0);
-	if (!waiting->same)
+	waiting->fetch = (struct flow_fetch){.probably = FLOW_NONE};
+	waiting->same = waiting > analysis->waiting &&
+		flow_table_same(&waiting[-1].packet, &waiting->packet);
+	if (waiting->same) {
+		waiting->hash = waiting[-1].hash;
+	} else {
+		waiting->hash = flow_table_hash(analysis->flows, &waiting->packet);
 		flow_table_fetch_slot(analysis->flows, waiting->hash);
-	waiting = analysis_due(analysis, FETCH_QP_AFTER);
-	if (waiting)
-		waiting->fetch.probably = flow_table_fetch_qp(analysis->flows, waiting->hash);
-	waiting = analysis_due(analysis, FETCH_STREAM_AFTER);
-	if (waiting)
-		flow_table_fetch_stream(analysis->flows, &waiting->packet, &waiting->fetch);
-	waiting = analysis_due(analysis, FETCH_CLOCK_AFTER);
-	if (waiting && waiting->fetch.stream)
+	}
+	if (analysis_looks(analysis, &waiting->packet))
+		copies_look(analysis->copies, &waiting->packet, &waiting->origin, waiting->t_ns,
+			&waiting->look);
+}
+
+static void analysis_fetch_clock(
+	const struct capture_analysis *analysis, struct analysis_waiting *waiting)
+{
+	if (waiting->fetch.stream)
 		capture_clock_fetch(analysis->clock, &waiting->fetch.stream->clock);
-	else if (waiting)
+	else
 		flow_table_fetch_pair(analysis->flows, &waiting->fetch);
-	waiting = analysis_due(analysis, FETCH_REACTION_AFTER);
-	if (waiting && waiting->fetch.stream)
+}
+
+static void analysis_fetch_reaction(
+	const struct capture_analysis *analysis, const struct analysis_waiting *waiting)
+{
+	if (waiting->fetch.stream)
 		capture_clock_fetch_reaction(analysis->clock, &waiting->fetch.stream->clock);
-	else if (waiting)
+	else
 		flow_table_fetch_peer(analysis->flows, &waiting->fetch);
+}
+
+/* analysis_drain - takes the packets that wait. */
+static void analysis_drain(struct capture_analysis *analysis)
+{
+	struct analysis_waiting *const first = analysis->waiting;
+	struct analysis_waiting *const end = first + analysis->n_waiting;
+	for (struct analysis_waiting *at = first; at < end; at++)
+		analysis_find(analysis, at);
+	for (struct analysis_waiting *at = first; at < end; at++)
+		if (!at->same)
+			at->fetch.probably = flow_table_fetch_qp(analysis->flows, at->hash);
+	for (struct analysis_waiting *at = first; at < end; at++)
+		if (!at->same)
+			flow_table_fetch_stream(analysis->flows, &at->packet, &at->fetch);
+	for (struct analysis_waiting *at = first; at < end; at++)
+		if (!at->same)
+			analysis_fetch_clock(analysis, at);
+	for (struct analysis_waiting *at = first; at < end; at++)
+		if (!at->same)
+			analysis_fetch_reaction(analysis, at);
+	for (struct analysis_waiting *at = first; at < end; at++)
+		analysis_take(analysis, at);
+	analysis->n_waiting = 0;
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
-	struct analysis_waiting *waiting = analysis_room(analysis);
-	if (analysis->n_waiting == ANALYSIS_WAITING)
-		analysis_take_first(analysis);
-	analysis->n_waiting++;
+	struct analysis_waiting *waiting = &analysis->waiting[analysis->n_waiting++];
 	if (packet != &waiting->packet)
 		waiting->packet = *packet;
 	waiting->origin = (struct packet_origin){0};
 	if (origin)
 		waiting->origin = *origin;
 	waiting->t_ns = t_ns;
-	waiting->fetch = (struct flow_fetch){.probably = FLOW_NONE};
-	waiting->same = analysis_same(analysis, waiting);
-	if (!waiting->same)
-		waiting->hash = flow_table_hash(analysis->flows, &waiting->packet);
-	if (analysis_looks(analysis, &waiting->packet))
-		copies_look(analysis->copies, &waiting->packet, origin, t_ns, &waiting->look);
-	analysis_fetch(analysis);
+	if (analysis->n_waiting == ANALYSIS_BATCH)
+		analysis_drain(analysis);
 }
 
 static void analysis_frame(struct capture_analysis *analysis, const struct roce_packet *packet,

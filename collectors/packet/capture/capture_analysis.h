@@ -42,8 +42,8 @@ struct capture_analysis {
 	struct encapsulation_count encapsulation;
 	struct flow_table *flows; /* owned; flush before it is asked */
 	struct capture_clock *clock; /* owned; the same */
-	struct analysis_waiting *waiting; /* owned; a ring of ANALYSIS_RING */
-	uint32_t first_waiting, n_waiting;
+	struct analysis_waiting *waiting; /* owned; a batch: ANALYSIS_BATCH */
+	uint32_t n_waiting;
 	uint32_t last_id; /* direction of the packet taken last; FLOW_NONE: not known */
 	/* of .count, up to the last capture_analysis_next() */
 	struct {
