@@ -102,7 +102,7 @@ static bool pcap_select_priority(const struct pcap_select *select, const struct 
 	return packet->family && packet->dscp / 8 == select->priority;
 }
 
-bool pcap_select_packet(const struct pcap_select *select, const struct roce_packet *packet)
+bool pcap_select_chosen(const struct pcap_select *select, const struct roce_packet *packet)
 {
 	if (select->n_hosts && !pcap_select_host(select, packet))
 		return false;

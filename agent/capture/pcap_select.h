@@ -50,7 +50,14 @@ bool pcap_select_time(const struct pcap_select *select, int64_t t_ns);
  *             CNPs of any priority, because they travel in one of their own; of pause frames those
  *             that name the priority, and 802.3x, which stops all
  */
-bool pcap_select_packet(const struct pcap_select *select, const struct roce_packet *packet);
+bool pcap_select_chosen(const struct pcap_select *select, const struct roce_packet *packet);
+static inline bool pcap_select_packet(
+	const struct pcap_select *select, const struct roce_packet *packet)
+{
+	if (select->n_hosts == 0 && !select->priority_given)
+		return true;
+	return pcap_select_chosen(select, packet);
+}
 /* pcap_select_qp - is the row of this destination queue pair shown? */
 bool pcap_select_qp(const struct pcap_select *select, uint32_t dst_qp);
 

@@ -327,11 +327,9 @@ static uint16_t pcap_file_u16(const struct pcap_reader *reader, const uint8_t *d
 
 /* pcap_file_need - @n bytes at reader->at: 1; 0 when the file ends before (reader->end - reader->at
  * bytes are left); negative errno. */
-static int pcap_file_need(struct pcap_reader *reader, size_t n)
+static int pcap_file_fill(struct pcap_reader *reader, size_t n)
 {
 	size_t have = (size_t)(reader->end - reader->at);
-	if (have >= n)
-		return 1;
 	if (!reader->buf || reader->eof)
 		return 0;
 	if (reader->cap < n + CHUNK) {
@@ -356,6 +354,13 @@ static int pcap_file_need(struct pcap_reader *reader, size_t n)
 	}
 	reader->end = reader->buf + have;
 	return have >= n;
+}
+
+static inline int pcap_file_need(struct pcap_reader *reader, size_t n)
+{
+	if ((size_t)(reader->end - reader->at) >= n)
+		return 1;
+	return pcap_file_fill(reader, n);
 }
 
 static void pcap_file_step(struct pcap_reader *reader, size_t n)
@@ -463,8 +468,8 @@ static void record_cooked(struct pcap_record *ret)
 		ret->origin.direction = FLOW_DIR_IN;
 }
 
-static void record_lengths(struct pcap_reader *reader, const struct pcap_interface *interface,
-	unsigned fcs_bytes, struct pcap_record *ret)
+static inline void record_lengths(struct pcap_reader *reader,
+	const struct pcap_interface *interface, unsigned fcs_bytes, struct pcap_record *ret)
 {
 	if (ret->wire < ret->n)
 		ret->wire = ret->n;

@@ -563,7 +563,7 @@ static struct flow_stream *flow_table_data(struct flow_table *table, uint32_t id
 		return NULL;
 	if (role == ROLE_REQUEST || !stream->requests)
 		stream->request_port = packet->src_port;
-	if (role == ROLE_REQUEST)
+	if (role == ROLE_REQUEST && !stream->requests) /* what is written is slow to read soon */
 		stream->requests = 1;
 	stream->payload_bytes += packet->payload_bytes;
 	stream->data_packets += packet->payload_bytes > 0;

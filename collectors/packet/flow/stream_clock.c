@@ -123,15 +123,26 @@ static void rate_fit(struct rate_bins *rates, int64_t t_ns)
 		rate_merge(rates);
 }
 
-void rate_bins_add(struct rate_bins *rates, int64_t t_ns, uint32_t octets)
+/* False: the time is damage. */
+static bool rate_find(struct rate_bins *rates, int64_t t_ns)
 {
 	if (t_ns < 0 || t_ns > RATE_TIME_MAX)
-		return;
+		return false;
 	if (t_ns >= rates->end_ns || t_ns < rates->begin_ns)
 		rate_fit(rates, t_ns);
-	const size_t at = (size_t)((t_ns - rates->begin_ns) / rates->width_ns);
-	rates->bins[at].octets += octets;
-	rates->bins[at].packets++;
-	if (at >= rates->n)
-		rates->n = at + 1;
+	rates->newest = (size_t)((t_ns - rates->begin_ns) / rates->width_ns);
+	rates->newest_from_ns = rates->begin_ns + (int64_t)rates->newest * rates->width_ns;
+	rates->newest_to_ns = rates->newest_from_ns + rates->width_ns;
+	if (rates->newest >= rates->n)
+		rates->n = rates->newest + 1;
+	return true;
+}
+
+void rate_bins_add(struct rate_bins *rates, int64_t t_ns, uint32_t octets)
+{
+	const bool same = t_ns >= rates->newest_from_ns && t_ns < rates->newest_to_ns;
+	if (!same && !rate_find(rates, t_ns))
+		return;
+	rates->bins[rates->newest].octets += octets;
+	rates->bins[rates->newest].packets++;
 }

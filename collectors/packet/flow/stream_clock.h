@@ -63,8 +63,10 @@ struct rate_bins {
 	struct rate_bin bins[RATE_BINS];
 	int64_t width_ns;
 	int64_t first; /* number of bins[0]: its begin / width */
-	int64_t end_ns; /* of what fits without a move: the fast way */
+	int64_t end_ns; /* of what fits without a move */
 	int64_t begin_ns;
+	int64_t newest_from_ns, newest_to_ns; /* the bin of the newest packet: the fast way */
+	size_t newest;
 	size_t n; /* bins up to the newest with a packet */
 };
 

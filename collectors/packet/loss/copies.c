@@ -802,19 +802,10 @@ static void first_note(struct copies *copies, const struct copies_look *look)
 		direction_of(copies, look)->head = true;
 }
 
-static bool look_at(struct copies *copies, const struct copies_look *look)
+/* Out of line: most packets come once. */
+static __attribute__((noinline)) bool look_again(
+	struct copies *copies, const struct copies_look *look, struct sighting *seen)
 {
-	struct sighting *seen = sighting_at(copies, look->hash, look);
-	if (!seen) {
-		nak_note(copies, look);
-		sighting_put(copies, look);
-		if (look->data)
-			first_note(copies, look);
-		/* a sender is learned from its first packets and from one in 64 later */
-		if (look->data && look->packet->psn % 64 == 1)
-			ids_vary(copies, look->packet);
-		return false;
-	}
 	struct copied_direction *direction = direction_of(copies, look);
 	alike_note(copies, direction, look, seen);
 	window_slide(copies);
@@ -838,6 +829,22 @@ static bool look_at(struct copies *copies, const struct copies_look *look)
 	seen->place = (uint8_t)(seen->place + (1 << PLACE_BITS));
 	lines_watch(copies, look->now);
 	return true;
+}
+
+static bool look_at(struct copies *copies, const struct copies_look *look)
+{
+	struct sighting *seen = sighting_at(copies, look->hash, look);
+	if (seen)
+		return look_again(copies, look, seen);
+	nak_note(copies, look);
+	sighting_put(copies, look);
+	if (!look->data)
+		return false;
+	first_note(copies, look);
+	/* a sender is learned from its first packets and from one in 64 later */
+	if (look->packet->psn % 64 == 1)
+		ids_vary(copies, look->packet);
+	return false;
 }
 
 void copies_look(struct copies *copies, const struct roce_packet *packet,
