@@ -69,7 +69,12 @@ static char *row_copy(char *to, const char *from, size_t n)
  * its end. */
 static char *row_key(struct pcap_row *row, const char *key, size_t key_n, size_t room)
 {
-	char *at = str_room(row->text, key_n + room + ROW_MARKS);
+	const struct str *text = row->text;
+	char *at;
+	if (text->cap - text->n > key_n + room + ROW_MARKS)
+		at = text->s + text->n;
+	else
+		at = str_room(row->text, key_n + room + ROW_MARKS);
 	if (row->more) {
 		memcpy(at, ", ", 2);
 		at += row->compact ? 1 : 2;
@@ -123,10 +128,10 @@ void pcap_row_null_n(struct pcap_row *row, const char *key, size_t key_n)
 		row_put(row, key, json_null());
 }
 
-void pcap_row_word(struct pcap_row *row, const char *key, const char *text)
+void pcap_row_word_n(struct pcap_row *row, const char *key, size_t key_n, const char *text)
 {
 	if (!text) {
-		pcap_row_null(row, key);
+		pcap_row_null_n(row, key, key_n);
 		return;
 	}
 	if (!row->text) {
@@ -134,18 +139,18 @@ void pcap_row_word(struct pcap_row *row, const char *key, const char *text)
 		return;
 	}
 	const size_t n = strlen(text);
-	char *at = row_key(row, key, pcap_row_key_n(key), n + 2);
+	char *at = row_key(row, key, key_n, n + 2);
 	*at++ = '"';
 	at = row_copy(at, text, n);
 	*at++ = '"';
 	row_end(row, at);
 }
 
-void pcap_row_time(struct pcap_row *row, const char *key, int64_t t_ns)
+void pcap_row_time_n(struct pcap_row *row, const char *key, size_t key_n, int64_t t_ns)
 {
 	char text[WALL_TEXT_MAX];
 	if (row->text)
-		pcap_row_word(row, key, json_time_text(text, t_ns));
+		pcap_row_word_n(row, key, key_n, json_time_text(text, t_ns));
 	else
 		row_put(row, key, json_time(t_ns));
 }

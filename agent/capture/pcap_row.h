@@ -49,9 +49,17 @@ static inline void pcap_row_null(struct pcap_row *row, const char *key)
 	pcap_row_null_n(row, key, pcap_row_key_n(key));
 }
 void pcap_row_real(struct pcap_row *row, const char *key, double value); /* NAN: null */
-void pcap_row_time(struct pcap_row *row, const char *key, int64_t t_ns);
+void pcap_row_time_n(struct pcap_row *row, const char *key, size_t key_n, int64_t t_ns);
+static inline void pcap_row_time(struct pcap_row *row, const char *key, int64_t t_ns)
+{
+	pcap_row_time_n(row, key, pcap_row_key_n(key), t_ns);
+}
 /* pcap_row_word - a text of our own: nothing in it needs an escape. NULL: null. */
-void pcap_row_word(struct pcap_row *row, const char *key, const char *text);
+void pcap_row_word_n(struct pcap_row *row, const char *key, size_t key_n, const char *text);
+static inline void pcap_row_word(struct pcap_row *row, const char *key, const char *text)
+{
+	pcap_row_word_n(row, key, pcap_row_key_n(key), text);
+}
 /* pcap_row_value - any other value; takes it over. */
 void pcap_row_value(struct pcap_row *row, const char *key, json_t *value);
 void pcap_row_open(struct pcap_row *row, const char *key); /* an object, until pcap_row_close() */
