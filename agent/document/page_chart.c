@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "agent/document/page.h"
 
@@ -121,10 +122,32 @@ void page_add_title(struct str *out, const struct page_block *chart)
 	page_add_limit(out, chart);
 }
 
-void page_add_clock(struct str *out, const char *time)
+enum { CLOCK_AT = 11 }; /* in a time of RFC 3339 */
+
+int page_clock_chars(const struct page_block *chart)
+{
+	static const int ends[] = {5, 8, 12, 15, 18};
+	for (size_t i = 0; i < rw_countof(ends); i++) {
+		const size_t n = CLOCK_AT + (size_t)ends[i];
+		if (strlen(chart->since) < n || strlen(chart->until) < n)
+			break;
+		if (strncmp(chart->since, chart->until, n) != 0)
+			return ends[i];
+	}
+	return ends[0];
+}
+
+static void add_clock(struct str *out, const struct page_block *chart, const char *time)
 {
 	if (strlen(time) < 16)
 		str_add(out, time);
 	else
-		str_addf(out, "%.10s %.5sZ", time, time + 11);
+		str_addf(out, "%.10s %.*sZ", time, page_clock_chars(chart), time + CLOCK_AT);
+}
+
+void page_add_clocks(struct str *out, const struct page_block *chart)
+{
+	add_clock(out, chart, chart->since);
+	str_add(out, " to ");
+	add_clock(out, chart, chart->until);
 }

@@ -32,7 +32,10 @@ void page_add_range(struct str *out, const struct page_line *line, const char *u
 void page_add_limit(struct str *out, const struct page_block *chart);
 /* page_add_title - of a chart: "TITLE, limit 20 %". */
 void page_add_title(struct str *out, const struct page_block *chart);
-/* page_add_clock - an RFC 3339 time without 'T' and parts of a second: "2026-11-21 03:14Z". */
-void page_add_clock(struct str *out, const char *time);
+/* page_clock_chars - so many characters of the clock as tell the two ends of @chart apart: "03:14",
+ * "03:14:20", "03:14:20.032". */
+int page_clock_chars(const struct page_block *chart);
+/* page_add_clocks - both ends: "2026-11-21 03:14Z to 2026-11-21 04:14Z". */
+void page_add_clocks(struct str *out, const struct page_block *chart);
 
 #endif

@@ -44,7 +44,7 @@ static void svg_grid(FILE *out, const struct page_block *times, double top)
 	}
 }
 
-/* "03:14" while all is on one day, else "11-21 03:14". */
+/* "03:14" while all is on one day, else "11-21 03:14"; finer where both ends would be the same. */
 static void svg_clock(
 	FILE *out, const struct page_block *times, const char *time, int x, const char *anchor)
 {
@@ -53,10 +53,9 @@ static void svg_clock(
 	rw_cleanup(str_done) struct str text = {0};
 	if (strlen(time) < 16)
 		return;
-	if (day)
-		str_addf(&text, "%.5sZ", time + 11);
-	else
-		str_addf(&text, "%.5s %.5sZ", time + 5, time + 11);
+	if (!day)
+		str_addf(&text, "%.5s ", time + 5);
+	str_addf(&text, "%.*sZ", page_clock_chars(times), time + 11);
 	fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">", x, HIGH - 6, anchor);
 	page_write_escaped(out, text.s);
 	fputs("</text>\n", out);

@@ -164,9 +164,7 @@ static void md_times(FILE *out, const struct page_block *chart)
 	const double top = page_chart_top(chart);
 	rw_cleanup(str_done) struct str range = {0};
 	md_chart_title(out, chart);
-	page_add_clock(&range, chart->since);
-	str_add(&range, " to ");
-	page_add_clock(&range, chart->until);
+	page_add_clocks(&range, chart);
 	fputs("```\n", out);
 	for (size_t i = 0; i < chart->n_lines; i++) {
 		const struct page_line *series = &chart->lines[i];

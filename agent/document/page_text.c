@@ -363,9 +363,7 @@ static void text_page_times(const struct text_page *to, const struct page_block 
 		text_page_pad(to, width + 2);
 		text_page_wrap(to, numbers.s, width + 2, width + 2);
 	}
-	page_add_clock(&range, chart->since);
-	str_add(&range, " to ");
-	page_add_clock(&range, chart->until);
+	page_add_clocks(&range, chart);
 	text_page_pad(to, width + 2);
 	fprintf(to->out, "%s\n", range.s);
 }

@@ -180,6 +180,32 @@ static void test_charts_text(void **state)
 	page_free(page);
 }
 
+/* Both ends of an axis can be told apart, however short it is. */
+static void test_chart_ends(void **state)
+{
+	static const char *const rows[][3] = {
+		{"2026-11-21T22:13:20.000Z", "2026-11-21T22:14:20.000Z",
+			"2026-11-21 22:13Z to 2026-11-21 22:14Z"},
+		{"2026-11-21T22:13:20.000Z", "2026-11-21T22:13:22.000Z",
+			"2026-11-21 22:13:20Z to 2026-11-21 22:13:22Z"},
+		{"2026-11-21T22:13:20.000Z", "2026-11-21T22:13:20.032708123Z",
+			"2026-11-21 22:13:20.000Z to 2026-11-21 22:13:20.032Z"},
+		{"2026-11-21T22:13:20.032708100Z", "2026-11-21T22:13:20.032708123Z",
+			"2026-11-21 22:13:20.032708100Z to 2026-11-21 22:13:20.032708123Z"},
+		{"2026-11-21T22:13:20.000Z", "2026-11-21T22:13:20.000Z",
+			"2026-11-21 22:13Z to 2026-11-21 22:13Z"}};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct page *page = page_new("Ends");
+		struct page_block *times =
+			page_times(page, "Rate", "bps", rows[i][0], rows[i][1], PAGE_LINES);
+		page_series(times, "leaf1", (double[]){1, 2}, 2);
+		rw_cleanup(freep) char *text = printed(page, FORMAT_TABLE, 80, false);
+		if (!strstr(text, rows[i][2]))
+			fail_msg("'%s' is missing in\n%s", rows[i][2], text);
+		page_free(page);
+	}
+}
+
 static void test_charts_html(void **state)
 {
 	static const char *const wanted[] = {"viewBox=\"0 0 640 170\"", "stroke-dasharray", "40 %",
@@ -221,6 +247,7 @@ int main(void)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_chart_round),
 		cmocka_unit_test(test_charts_text),
+		cmocka_unit_test(test_chart_ends),
 		cmocka_unit_test(test_charts_html),
 		cmocka_unit_test(test_narrow),
 	};
