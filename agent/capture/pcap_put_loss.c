@@ -229,8 +229,8 @@ static void group_pairs(json_t *document, const struct loss_pairs *pairs)
 		pcap_address_text(src, pair->family, pair->src);
 		pcap_address_text(dst, pair->family, pair->dst);
 		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LOSS_PAIR,
-			"%s to %s: %s losses in %s queue pair%s", src, dst, number_count(pair->n).s,
-			number_count(pair->qps).s, pair->qps == 1 ? "" : "s");
+			"%s to %s: %s loss%s in %s queue pair%s", src, dst, number_count(pair->n).s,
+			pair->n == 1 ? "" : "es", number_count(pair->qps).s, plural(pair->qps));
 		json_object_set_new(row, "src", json_string(src));
 		json_object_set_new(row, "dst", json_string(dst));
 		pcap_count_put(row, "n", pair->n);
