@@ -200,6 +200,12 @@ const struct tune_rule tune_rules[] = {
 		"no threshold change without the values that are in force", NULL},
 
 	/* 5: ECN before need */
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_EARLY | T_LINKS_PAUSED, T_HOSTS_PAUSED, T_FROM_HOST,
+		FAMILY_NONE, 0.4, false,
+		"a queue marks more than 5 % and Kmin lies below one bandwidth-delay product, but "
+		"links between switches are paused: queues stand as deep as PFC lets them, and "
+		"later marks let more of them",
+		"not when any pause is seen", NULL},
 	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_EARLY | T_INCIDENT, T_HOSTS_PAUSED, T_FROM_HOST,
 		FAMILY_ECN_UP, 0.75, true,
 		"queues mark more than 5 % while nobody is paused, Kmin lies below one "
@@ -214,6 +220,11 @@ const struct tune_rule tune_rules[] = {
 		0.6, true,
 		"a queue marks more than 5 % while nobody is paused, and Kmin lies below a quarter "
 		"of one bandwidth-delay product",
+		"not when any pause is seen", "marking later lets queues grow: PFC comes nearer"},
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_EARLY, T_HOSTS_PAUSED | T_PAUSES | T_PASSED_ON,
+		T_FROM_HOST, FAMILY_ECN_UP, 0.5, true,
+		"a queue marks more than 5 % while no switch pauses or is paused, and Kmin lies "
+		"below one bandwidth-delay product",
 		"not when any pause is seen", "marking later lets queues grow: PFC comes nearer"},
 	{5, CAUSE_NONE, T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED | T_EARLY, 0, FAMILY_NONE, 0,
 		true, "queues mark, nobody is paused, Kmin is where it should be", NULL, NULL},
@@ -288,6 +299,7 @@ const char *tune_sign_name(uint32_t sign)
 		{T_FLAT, "Kmax above q_PFC"},
 		{T_FAR_EARLY, "Kmin below 1/4 BDP"},
 		{T_GREEDY, "alpha above 1"},
+		{T_LINKS_PAUSED, "links paused"},
 	};
 	for (size_t i = 0; i < rw_countof(names); i++)
 		if (names[i].sign == sign)

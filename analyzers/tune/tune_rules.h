@@ -58,6 +58,8 @@ enum tune_sign {
 	T_FAR_EARLY = 1 << 18,
 	/* settings: one port alone may take more than half of the pool (alpha above 1) */
 	T_GREEDY = 1 << 20,
+	/* some switch of the class holds another back for more than 5 % of busy time */
+	T_LINKS_PAUSED = 1 << 21,
 };
 struct tune_signs {
 	uint32_t known, yes;

@@ -626,10 +626,90 @@ static void make_early(struct tune_world *w, double kmin)
 	}
 }
 
+/* The spine pauses leaf2: hosts are not, yet the pool is at its end somewhere. */
+static void pause_a_link(struct tune_world *w)
+{
+	tune_pause(&w->prios[2][1], 0.04);
+}
+
+/* Nobody pauses anybody: Kmin goes to where senders do not pay for it, at once. */
+static void early_goes_to_six_where_nobody_pauses(void **state)
+{
+	struct tune_world *w = *state;
+	make_early(w, 10000);
+	set_all(w, 0, 10000, 20000, 1); /* q_PFC 8 MB */
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].pmax = 1;
+	const struct tune_sheet *s = change(w, "ecn_early");
+	const double kmin = tune_change_of(s, KNOB_KMIN)->proposed,
+		     kmax = tune_change_of(s, KNOB_KMAX)->proposed;
+	assert_true(fabs(kmin - 3e6) <= 256);
+	assert_true(fabs(kmax - 8e6) < 2 * 4200); /* a wide ramp that ends before PFC fires */
+	assert_true(tune_change_of(s, KNOB_PMAX)->proposed == 0.05);
+	for (size_t i = 0; i < s->n_checks; i++)
+		assert_true(s->checks[i].ok);
+	/* a spine that pauses a leaf: step by step */
+	pause_a_link(w);
+	s = change(w, "ecn_early");
+	assert_true(fabs(tune_change_of(s, KNOB_KMIN)->proposed - 5e5) <= 256);
+	assert_null(tune_change_of(s, KNOB_PMAX));
+}
+
+/* Half of q_PFC is less than a bandwidth-delay product: as much as that, and not a cell more. */
+static void early_goes_as_far_as_there_is_room(void **state)
+{
+	struct tune_world *w = *state;
+	make_early(w, 10000);
+	w->seen[0].pool_bytes = 8.0001e6; /* q_PFC 889 KB */
+	const double kmin = tune_change_of(change(w, "ecn_early"), KNOB_KMIN)->proposed;
+	assert_true(kmin <= 0.5 * 8.0001e6 / 9 && kmin > 0.5 * 8.0001e6 / 9 - 512);
+}
+
+/* Links that are paused for long have queues that PFC bounds: later marks let more of them. */
+static void early_waits_where_links_are_paused(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	make_early(w, 10000);
+	tune_pause(&w->prios[2][1], 0.051);
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_WATCH);
+	assert_string_equal(s->diagnosis, "ecn_early");
+	tune_pause(&w->prios[2][1], 0.049);
+	assert_int_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
+}
+
+/* One queue of many that mark, and Kmin not far below: only where no switch pauses. */
+static void one_early_queue_is_enough_where_nobody_pauses(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	set_all(w, 0, 200000, 400000, 1); /* 0.4 bandwidth-delay products */
+	w->prios[0][0].marked = 2e5;
+	w->prios[0][0].recent_marks = 0xff;
+	assert_true(change(w, "ecn_early")->confidence_ratio <= 0.5);
+	tune_pause(&w->prios[0][HOSTS], 0.02);
+	assert_int_not_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
+}
+
+/* No host is at a spine, and none is paused where the spine pauses nobody. */
+static void early_at_a_spine_is_raised_as_well(void **state)
+{
+	struct tune_world *w = *state;
+	for (unsigned k = 0; k < 2; k++) {
+		w->prios[2][k].kmin = 10000;
+		w->prios[2][k].kmax = 40000;
+		w->prios[2][k].marked = 2e5;
+		w->prios[2][k].recent_marks = 0xff;
+	}
+	assert_string_equal(change(w, "ecn_early")->device, "spine1");
+}
+
 static void early_goes_to_one_bandwidth_delay_product(void **state)
 {
 	struct tune_world *w = *state;
 	make_early(w, 10000);
+	pause_a_link(w);
 	const struct tune_sheet *s = change(w, "ecn_early");
 	const struct tune_change *kmin = tune_change_of(s, KNOB_KMIN),
 				 *kmax = tune_change_of(s, KNOB_KMAX);
@@ -644,6 +724,7 @@ static void early_at_most_doubles_from_there(void **state)
 {
 	struct tune_world *w = *state;
 	make_early(w, 400000);
+	pause_a_link(w);
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
 		w->prios[0][k].kmax = 800000;
 	const struct tune_sheet *s = change(w, "ecn_early");
@@ -671,6 +752,7 @@ static void early_is_raised_in_proportion(void **state)
 		{600000, 1200000, 1200000, 1705000, 4800000},
 	};
 	struct tune_world *w = *state;
+	pause_a_link(w);
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		set_all(w, 0, rows[i].host, 2 * rows[i].host, 1.0 / 8);
 		make_by_speed(w);
@@ -1208,6 +1290,7 @@ static void rounding_must_not_make_kmin_and_kmax_one(void **state)
 {
 	struct tune_world *w = *state;
 	make_early(w, 10000);
+	pause_a_link(w);
 	set_all(w, 0, 10000, 40000, 1); /* half of q_PFC is 4 MB: that is not what refuses it */
 	all_settable(w, 2e6);
 	const struct tune_plan plan = plan_of(w, FAMILY_ECN_UP);
@@ -1276,6 +1359,11 @@ int main(void)
 		T(a_headroom_peak_above_its_size_is_said),
 		T(a_wide_ramp_and_one_out_of_reach_stay),
 		T(incast_that_marks_in_time_is_left_alone_where_there_is_none),
+		T(early_goes_to_six_where_nobody_pauses),
+		T(early_at_a_spine_is_raised_as_well),
+		T(early_goes_as_far_as_there_is_room),
+		T(early_waits_where_links_are_paused),
+		T(one_early_queue_is_enough_where_nobody_pauses),
 		T(early_goes_to_one_bandwidth_delay_product),
 		T(early_at_most_doubles_from_there),
 		T(early_is_raised_in_proportion),
