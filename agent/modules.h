@@ -4,7 +4,7 @@
 #ifndef RW_AGENT_MODULES_H
 #define RW_AGENT_MODULES_H
 
-#include <stddef.h>
+#include "base/base.h"
 
 struct option_table;
 

@@ -6,9 +6,7 @@
 #ifndef RW_ANALYZERS_ANALYZER_H
 #define RW_ANALYZERS_ANALYZER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/input.h"
 #include "config/option.h"

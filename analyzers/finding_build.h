@@ -11,9 +11,7 @@
 #ifndef RW_ANALYZERS_FINDING_BUILD_H
 #define RW_ANALYZERS_FINDING_BUILD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"
 #include "db/model/entity.h"
@@ -79,8 +77,6 @@ const char *bitrate_text(double bps, struct arena *a);
 
 /* finding_list - lists of findings, in an arena: growing them, ordering them by subject, merging
  * two ordered ones. */
-
-struct arena;
 
 /* finding_add - a new finding at the end: zeroed, priority PRIO_NONE, hold 1, numbers NAN. Valid
  * until the next one is added. */

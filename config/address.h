@@ -3,13 +3,9 @@
 #ifndef RW_CONFIG_ADDRESS_H
 #define RW_CONFIG_ADDRESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/neighbor_kind.h"
-
-struct arena;
-struct err;
 
 #define ADDRESS_HOST_MAX 253 /* octets of a domain name, RFC 1035 section 2.3.4 */
 

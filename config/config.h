@@ -7,16 +7,11 @@
 #ifndef RW_CONFIG_CONFIG_H
 #define RW_CONFIG_CONFIG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include "base/err.h"
+#include "base/base.h"
 #include "config/fabric.h"
 #include "config/option.h"
 #include "config/snmp_security.h"
 
-struct arena;
 struct yaml_node;
 
 /*
@@ -548,7 +543,6 @@ void config_keys(
 int config_keys_of(const char *asked, const struct option_table *const *tables, size_t n_tables,
 	config_key_fn *visit, void *arg, struct err *e);
 /* config_key_about - adds "duration such as 10s, 1s to 1h, default 10s". */
-struct str;
 void config_key_about(const struct config_key *key, struct str *out);
 /* config_explain - type, unit, range, default and prose of one key ("defaults.interval"); all keys
  * when NULL. -ENOENT with a nearest hint. */

@@ -5,7 +5,7 @@
 #ifndef RW_CONFIG_BUILD_H
 #define RW_CONFIG_BUILD_H
 
-#include <stdbool.h>
+#include "base/base.h"
 #include "config/schema.h"
 
 /* build_fabric - the graph: devices, links, groups, what the site means to do. config_fabric.c. */

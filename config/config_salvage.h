@@ -6,7 +6,7 @@
 #ifndef RW_CONFIG_SALVAGE_H
 #define RW_CONFIG_SALVAGE_H
 
-#include <stddef.h>
+#include "base/base.h"
 
 /* Where the store is when the file does not say. */
 #define CONFIG_STORE_DEFAULT "/var/lib/rocewatch/rocewatch.db"

@@ -5,13 +5,10 @@
 #ifndef RW_CONFIG_FABRIC_H
 #define RW_CONFIG_FABRIC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/neighbor_kind.h"
 
-struct arena;
 struct yaml_node;
 
 enum device_role { ROLE_LEAF, ROLE_SPINE, ROLE_SUPERSPINE, ROLE_OTHER };

@@ -15,8 +15,7 @@
 #ifndef RW_CONFIG_NEIGHBOR_KIND_H
 #define RW_CONFIG_NEIGHBOR_KIND_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum neighbor_kind { NEIGHBOR_HOST, NEIGHBOR_SWITCH, NEIGHBOR_UNKNOWN };
 

@@ -6,13 +6,10 @@
 #ifndef RW_CONFIG_OPTION_H
 #define RW_CONFIG_OPTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
-struct arena;
 struct build;
 struct config_receiver;
-struct err;
 struct section;
 
 enum option_type {

@@ -13,10 +13,8 @@
 #ifndef RW_CONFIG_PUSH_OBJECTS_H
 #define RW_CONFIG_PUSH_OBJECTS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-struct err;
 struct push_objects;
 
 enum {

@@ -11,16 +11,10 @@
 #ifndef RW_CONFIG_SCHEMA_H
 #define RW_CONFIG_SCHEMA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "config/config.h"
 #include "config/option.h"
 #include "config/yaml.h"
-
-struct arena;
-struct smap;
 
 enum field_kind {
 	FIELD_VALUE, /* one value, read by .option */

@@ -8,14 +8,9 @@
 #ifndef RW_CONFIG_TOPOLOGY_H
 #define RW_CONFIG_TOPOLOGY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "config/neighbor_kind.h"
-
-struct arena;
 
 /* LLDP id subtypes, IEEE 802.1AB: a MAC address is 4 for a chassis and 3 for a port. */
 enum lldp_chassis {

@@ -11,11 +11,7 @@
 #ifndef RW_CONFIG_YAML_H
 #define RW_CONFIG_YAML_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct arena;
-struct err_list;
+#include "base/base.h"
 
 enum {
 	YAML_MAX_BYTES = 16 * 1024 * 1024,

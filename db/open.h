@@ -5,8 +5,9 @@
 #ifndef RW_DB_OPEN_H
 #define RW_DB_OPEN_H
 
+#include "base/base.h"
+
 struct entities;
-struct err;
 struct history;
 struct store;
 struct store_options;
@@ -29,7 +30,6 @@ int db_store_state(const char *path, struct store_state *ret);
 
 /* db_store_holders - adds "pid 123 (sqlite3)" of the processes that read an old state of the store
  * and so keep its log from being emptied, or that write it; nothing when none is known. */
-struct str;
 void db_store_holders(const char *path, struct str *out);
 
 /* db_writer_pid - the process that writes the store at the moment; 0 = none; negative errno

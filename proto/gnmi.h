@@ -22,9 +22,7 @@
 #ifndef RW_PROTO_GNMI_H
 #define RW_PROTO_GNMI_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* Limits on what comes from outside. What exceeds one is refused and counted in struct gnmi_counts.
  */

@@ -14,11 +14,9 @@
 #ifndef RW_PROTO_GNMI_CODEC_H
 #define RW_PROTO_GNMI_CODEC_H
 
-#include "base/err.h"
+#include "base/base.h"
 #include "proto/gnmi.h"
 #include "proto/gnmi_path.h"
-
-struct arena;
 
 /* The numbers of these enumerations are those on the wire. */
 enum gnmi_mode { GNMI_STREAM, GNMI_ONCE, GNMI_POLL };

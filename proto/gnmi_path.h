@@ -12,12 +12,8 @@
 #ifndef RW_PROTO_GNMI_PATH_H
 #define RW_PROTO_GNMI_PATH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include "base/err.h"
+#include "base/base.h"
 #include "proto/gnmi.h"
-
-struct arena;
 
 struct gnmi_key {
 	const char *name, *value; /* not terminated */

@@ -32,15 +32,11 @@
 #ifndef RW_PROTO_GNMI_WALK_H
 #define RW_PROTO_GNMI_WALK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "proto/gnmi.h"
 
-struct arena;
 struct gnmi_walk;
-struct str;
 
 /*
  * gnmi_forms - the walker's memory of paths. A form is the bytes of a Path message behind those of

@@ -24,20 +24,17 @@
 #define RW_ALERT_ALERT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/alert/alert_message.h"
 #include "agent/alert/receiver.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger.h"
 #include "agent/incident/silence.h"
-#include "base/clock.h"
 #include "base/log.h"
 
 struct alert;
 struct config;
-struct err;
 struct history;
 struct loop;
 struct store;

@@ -5,14 +5,9 @@
 #ifndef RW_ALERT_ALERT_MESSAGE_H
 #define RW_ALERT_ALERT_MESSAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/incident.h"
-
-struct arena;
-struct str;
 
 /* Why a message is sent. */
 enum alert_event {

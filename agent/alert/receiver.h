@@ -6,8 +6,7 @@
 #ifndef RW_ALERT_RECEIVER_H
 #define RW_ALERT_RECEIVER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/alert/alert_message.h"
 #include "agent/alert/sender.h"

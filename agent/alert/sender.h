@@ -7,15 +7,12 @@
 #ifndef RW_ALERT_SENDER_H
 #define RW_ALERT_SENDER_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "agent/alert/alert_message.h"
 #include "config/config.h"
 
 struct curl_ask;
-struct err;
-struct str;
 
 /* What shall be sent to whom. Borrowed for the call. */
 struct sender_ask {

@@ -6,8 +6,7 @@
 #define RW_CAPTURE_PCAP_DOCUMENT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/capture/pcap_rhythm.h"
 #include "agent/capture/pcap_select.h"

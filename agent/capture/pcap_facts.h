@@ -6,8 +6,7 @@
 #define RW_CAPTURE_PCAP_FACTS_H
 
 #include <jansson.h>
-
-struct str;
+#include "base/base.h"
 
 struct pcap_fact {
 	const char *label;

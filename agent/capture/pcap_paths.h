@@ -9,10 +9,7 @@
 #ifndef RW_CAPTURE_PCAP_PATHS_H
 #define RW_CAPTURE_PCAP_PATHS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct err;
+#include "base/base.h"
 
 struct pcap_paths { /* zeroed to start */
 	char **v; /* owned, and each of them */

@@ -13,8 +13,7 @@
 #define RW_CAPTURE_PCAP_PRINT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/capture/pcap_report.h"
 #include "agent/document/writer.h"

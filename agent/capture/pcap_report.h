@@ -9,8 +9,7 @@
 
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_select.h"
-
-struct str;
+#include "base/base.h"
 
 /* ---- rows: the directions of queue pairs that a person asked for, in the order asked for. A row
  * becomes JSON when it is printed, and not before. */

@@ -14,9 +14,7 @@
 #ifndef RW_CAPTURE_PCAP_RHYTHM_H
 #define RW_CAPTURE_PCAP_RHYTHM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct pcap_rhythm;
 

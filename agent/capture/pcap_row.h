@@ -8,10 +8,7 @@
 #define RW_CAPTURE_PCAP_ROW_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-struct str;
+#include "base/base.h"
 
 enum { PCAP_ROW_DEPTH = 4 }; /* objects and lists within each other */
 

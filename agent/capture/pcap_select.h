@@ -8,15 +8,11 @@
 #ifndef RW_CAPTURE_PCAP_SELECT_H
 #define RW_CAPTURE_PCAP_SELECT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include <jansson.h>
 
 #include "collectors/packet/frame/roce_parse.h"
-
-struct err;
 
 enum { PCAP_SELECT_MAX = 16 };
 

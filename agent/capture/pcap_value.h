@@ -4,7 +4,7 @@
 
 #include <arpa/inet.h>
 #include <jansson.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* pcap_count_put - a counter into @object. */
 void pcap_count_put(json_t *object, const char *key, uint64_t value);

@@ -3,11 +3,7 @@
 #define RW_CAPTURE_PCAP_WORDS_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-struct str;
+#include "base/base.h"
 
 /* words_grouped - 1234567 as "1,234,567", added to @out. */
 void words_grouped(struct str *out, uint64_t value);

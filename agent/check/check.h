@@ -12,19 +12,14 @@
 #define RW_CHECK_CHECK_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
-#include "base/str.h"
 #include "agent/check/check_line.h"
 #include "db/model/golden.h"
 #include "agent/document/example.h"
 
 struct check_source;
 struct client;
-struct err;
 struct report_result;
 
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_CRITICAL, CHECK_UNKNOWN }; /* the exit codes */

@@ -5,9 +5,7 @@
 #ifndef RW_CHECK_CHECK_LINE_H
 #define RW_CHECK_CHECK_LINE_H
 
-#include <stdbool.h>
-
-struct err;
+#include "base/base.h"
 
 /*
  * A range names the values that are in order; a value outside alerts. The ends belong to the range.

@@ -6,8 +6,7 @@
 #define RW_CHECK_CHECK_SOURCE_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/check/check.h"
 #include "db/model/cause.h"

@@ -6,20 +6,15 @@
 #define RW_AGENT_CLIENT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/document/writer.h"
-#include "base/err.h"
 #include "db/store/store_state.h"
 
 struct config;
 struct entities;
 struct history;
 struct store;
-struct str;
 struct client;
-struct err;
 struct globals;
 
 struct globals { /* may stand before or after the command */

@@ -17,16 +17,13 @@
 #define RW_AGENT_CONTROL_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include "base/clock.h"
+#include "base/base.h"
 
 #define CONTROL_CLIENTS_MAX 16
 /* Room for a review sheet with its texts for every vendor; memory is taken as a line grows. */
 #define CONTROL_LINE_MAX (512 * 1024)
 #define CONTROL_IDLE_NS (30 * NS_PER_S)
 
-struct err;
 struct loop;
 struct control;
 

@@ -5,10 +5,8 @@
 #ifndef RW_AGENT_PEEK_H
 #define RW_AGENT_PEEK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
-struct err;
 struct history;
 struct client;
 struct config;

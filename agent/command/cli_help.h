@@ -2,8 +2,7 @@
 #ifndef RW_COMMAND_CLI_HELP_H
 #define RW_COMMAND_CLI_HELP_H
 
-#include <stddef.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/command/command.h"
 

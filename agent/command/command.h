@@ -9,17 +9,13 @@
 #ifndef RW_AGENT_COMMAND_H
 #define RW_AGENT_COMMAND_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "base/err.h"
+#include "base/base.h"
 #include "agent/client/client.h"
 #include "agent/document/example.h"
 #include "agent/document/writer.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 }; /* ordinary commands; checks: 0 1 2 3 */
 enum { USAGE_EXIT_CHECK = 3 };
-
-struct str;
 
 struct command_option {
 	const char *name; /* long name without dashes */
@@ -154,7 +150,6 @@ int command_open(struct client *client, const struct globals *globals, int64_t d
 void command_warn(const struct client *client, const struct globals *globals);
 
 /* What a command tells, as a struct. */
-struct arena;
 struct command_told {
 	size_t size; /* of the struct */
 	/* Fills it; what it points to lies in @a. 0, or negative errno with @e. */

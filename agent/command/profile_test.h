@@ -7,19 +7,15 @@
 #define RW_COMMAND_PROFILE_TEST_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/command/command.h"
-#include "base/err.h"
 #include "db/model/metric.h"
 
 struct config;
 struct config_device;
 struct loop;
 struct loop_timer;
-struct map;
 struct target;
 
 /* profile_test - the command `profile test TARGET`; @config may be NULL. Returns the exit code. */

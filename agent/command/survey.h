@@ -6,15 +6,10 @@
 #ifndef RW_COMMAND_SURVEY_H
 #define RW_COMMAND_SURVEY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
-#include "base/err.h"
 #include "config/topology.h"
 
-struct arena;
 struct config;
 struct config_device;
 struct entities;

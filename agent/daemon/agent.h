@@ -11,10 +11,7 @@
 #ifndef RW_AGENT_AGENT_H
 #define RW_AGENT_AGENT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct config;
 

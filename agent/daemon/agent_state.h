@@ -5,12 +5,10 @@
 #ifndef RW_AGENT_STATE_H
 #define RW_AGENT_STATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/daemon/life.h"
 #include "agent/judge/health.h"
 #include "agent/sources/sources.h"
-#include "base/clock.h"
 #include "base/log.h"
 
 struct agent {

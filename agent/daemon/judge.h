@@ -18,18 +18,13 @@
 #ifndef RW_AGENT_JUDGE_H
 #define RW_AGENT_JUDGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/clock.h"
-#include "base/err.h"
 #include "db/model/flow.h"
 #include "db/model/metric.h"
 
 struct config;
 struct entities;
-struct err;
 struct health;
 struct ledger;
 struct loop;

@@ -17,11 +17,8 @@
 #ifndef RW_AGENT_LIFE_H
 #define RW_AGENT_LIFE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
-struct err;
-struct err_list;
 struct source_changes;
 struct store;
 struct entities;

@@ -5,7 +5,7 @@
 #ifndef RW_AGENT_LINKS_H
 #define RW_AGENT_LINKS_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
 struct agent;
 struct config;

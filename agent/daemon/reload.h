@@ -6,7 +6,7 @@
 #ifndef RW_AGENT_RELOAD_H
 #define RW_AGENT_RELOAD_H
 
-#include "base/err.h"
+#include "base/base.h"
 #include "agent/daemon/agent.h"
 #include "db/store/store.h"
 

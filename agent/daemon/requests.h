@@ -4,8 +4,7 @@
 #define RW_AGENT_REQUESTS_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* requests_answer - the reply to @request of the user @who, as control_new() wants it; @arg is the
  * struct agent. The caller owns the reply. */

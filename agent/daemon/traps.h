@@ -3,7 +3,7 @@
 #ifndef RW_AGENT_TRAPS_H
 #define RW_AGENT_TRAPS_H
 
-#include "base/clock.h"
+#include "base/base.h"
 
 struct agent;
 struct config;

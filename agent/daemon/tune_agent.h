@@ -11,8 +11,8 @@
 #include "agent/judge/pipeline.h"
 #include "agent/incident/ledger.h"
 #include "config/config.h"
+#include "base/base.h"
 
-struct err;
 struct history;
 struct store;
 struct tune_agent;

@@ -2,11 +2,8 @@
 #ifndef RW_AGENT_WEB_H
 #define RW_AGENT_WEB_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 #include <sys/types.h>
-
-#include "base/clock.h"
 
 struct agent;
 struct config;

@@ -6,9 +6,7 @@
 #define RW_DOCUMENT_COLUMN_H
 
 #include <jansson.h>
-#include <stdbool.h>
-
-struct str;
+#include "base/base.h"
 
 enum column_kind {
 	COL_TEXT,

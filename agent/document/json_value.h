@@ -6,11 +6,7 @@
 #define RW_DOCUMENT_JSON_VALUE_H
 
 #include <jansson.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stddef.h>
-
-struct str;
+#include "base/base.h"
 
 /* Out. The caller owns the new value. */
 json_t *json_number_or_null(double value); /* null for NAN and infinity */

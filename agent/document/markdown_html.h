@@ -6,9 +6,7 @@
 #ifndef RW_DOCUMENT_MARKDOWN_HTML_H
 #define RW_DOCUMENT_MARKDOWN_HTML_H
 
-#include <stddef.h>
-
-struct str;
+#include "base/base.h"
 
 /*
  * markdown_html_add - adds the HTML of the @n bytes at @text to @out, without head and body. A link

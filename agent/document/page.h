@@ -22,10 +22,7 @@
 #define RW_DOCUMENT_PAGE_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 #include "agent/document/column.h"
 #include "agent/document/writer.h"
 

@@ -6,8 +6,7 @@
 #define RW_DOCUMENT_PAGE_BLOCKS_H
 
 #include "agent/document/page.h"
-
-struct arena;
+#include "base/base.h"
 
 enum block_kind {
 	BLOCK_TITLE,

@@ -5,12 +5,9 @@
 #ifndef RW_DOCUMENT_PAGE_CHART_H
 #define RW_DOCUMENT_PAGE_CHART_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "agent/document/page_blocks.h"
-
-struct str;
 
 /* page_value_at - of a series or of a row of a heat map; NAN behind its end. */
 double page_value_at(const struct page_line *line, size_t i);

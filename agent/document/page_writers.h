@@ -2,7 +2,7 @@
 #ifndef RW_DOCUMENT_PAGE_WRITERS_H
 #define RW_DOCUMENT_PAGE_WRITERS_H
 
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/document/page_blocks.h"
 

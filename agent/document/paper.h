@@ -2,9 +2,7 @@
 #ifndef RW_DOCUMENT_PAPER_H
 #define RW_DOCUMENT_PAPER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "base/base.h"
 
 /* paper_width - columns of the terminal behind @out, from 80 to @most; @usual where there is none.
  */
@@ -19,8 +17,6 @@ bool paper_is_utf8(void);
 /*
  * file_write - one file, written whole or not at all.
  */
-
-struct err;
 
 /* file_write - let @write fill @path. On failure the file stays as it was: a job must never send
  * half a report. A device, a pipe or a link is written to directly. 0 or a negative errno with @e.

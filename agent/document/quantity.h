@@ -7,9 +7,7 @@
 
 #include <jansson.h>
 
-#include "base/number.h"
-
-struct str;
+#include "base/base.h"
 
 /* str_add_scaled - three digits with a decimal prefix, then @suffix: "6.81k/s". Of bytes and bits
  * ("B", "B/s", "bit/s") the prefix is the unit's: "33.5 KB", "400 Gbit/s". */

@@ -27,15 +27,7 @@
 #define RW_DOCUMENT_SHAPE_H
 
 #include <jansson.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include "base/cleanup.h"
-#include "base/clock.h"
-
-struct arena;
-struct str;
+#include "base/base.h"
 
 /* ---- what a member may be ------------------------------------------------- */
 

@@ -7,8 +7,7 @@
 #define RW_DOCUMENT_WRITER_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/base.h"
 #include "agent/document/column.h"
 
 struct page;

@@ -10,12 +10,9 @@
 #ifndef RW_SURFACE_METRICS_H
 #define RW_SURFACE_METRICS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "base/base.h"
 
 struct client;
-struct err;
 
 #define METRICS_OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define METRICS_TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"

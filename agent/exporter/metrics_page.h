@@ -4,17 +4,13 @@
 #define RW_SURFACE_METRICS_PAGE_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/answers/watch/watch_now.h"
 #include "agent/client/peek.h"
 #include "agent/exporter/metrics.h"
 
-struct arena;
 struct client;
 
 enum { METRICS_LABELS_MAX = 8 };

@@ -3,10 +3,8 @@
 #ifndef RW_AGENT_CASE_EXPORT_H
 #define RW_AGENT_CASE_EXPORT_H
 
-#include <stdint.h>
+#include "base/base.h"
 #include "db/series/history.h"
-
-struct err;
 
 enum case_dir { CASE_NEW, CASE_OVERWRITE };
 

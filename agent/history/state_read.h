@@ -4,11 +4,9 @@
 #ifndef RW_HISTORY_STATE_READ_H
 #define RW_HISTORY_STATE_READ_H
 
-#include <stdint.h>
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 struct observed;
 
 /*

@@ -6,17 +6,13 @@
 #ifndef RW_HISTORY_WINDOW_WALK_H
 #define RW_HISTORY_WINDOW_WALK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/ecmp_measure.h"
 #include "db/model/finding.h"
 #include "db/series/series.h"
 
-struct arena;
 struct client;
-struct err;
 
 /* window_align - the whole windows of (*@from_ns, *@to_ns]; false, and both untouched, when there
  * is none. */

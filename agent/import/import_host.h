@@ -14,12 +14,9 @@
 #define RW_AGENT_IMPORT_HOST_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/document/writer.h"
-#include "base/err.h"
 
 struct import_text {
 	const char *text;

@@ -3,13 +3,10 @@
 #ifndef RW_AGENT_IMPORT_INTERNAL_H
 #define RW_AGENT_IMPORT_INTERNAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include <jansson.h>
 
-#include "base/arena.h"
 #include "agent/import/import_sonic.h"
 
 enum { IMPORT_PRIORITIES = 8, IMPORT_PORTS_MAX = 1024 };

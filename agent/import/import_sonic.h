@@ -24,12 +24,8 @@
 #ifndef RW_AGENT_IMPORT_SONIC_H
 #define RW_AGENT_IMPORT_SONIC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
-#include "base/err.h"
 #include "config/fabric.h"
 
 struct profiles;

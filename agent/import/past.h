@@ -13,15 +13,12 @@
 #define RW_AGENT_PAST_H
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/document/writer.h"
 #include "base/curl_io.h"
 
 struct config;
-struct err;
-struct str;
 
 enum past_api {
 	PAST_PROMETHEUS, /* /api/v1/query with a range selector: Prometheus, Thanos, Mimir */

@@ -3,7 +3,7 @@
 #ifndef RW_AGENT_PAST_INTERNAL_H
 #define RW_AGENT_PAST_INTERNAL_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "agent/import/past.h"
 #include "collectors/push/push_map.h"

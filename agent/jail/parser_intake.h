@@ -16,12 +16,9 @@
 #ifndef RW_AGENT_PARSER_INTAKE_H
 #define RW_AGENT_PARSER_INTAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/jail/parser_wire.h"
-#include "base/clock.h"
 #include "collectors/target/collector.h"
 
 struct push_hub;

@@ -18,7 +18,7 @@
 #ifndef RW_AGENT_PARSER_MONITOR_H
 #define RW_AGENT_PARSER_MONITOR_H
 
-#include <stdbool.h>
+#include "base/base.h"
 #include <sys/types.h>
 
 #include "collectors/target/collector.h"

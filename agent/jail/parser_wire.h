@@ -14,12 +14,9 @@
 #ifndef RW_AGENT_PARSER_WIRE_H
 #define RW_AGENT_PARSER_WIRE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "db/model/flow.h"
 #include "db/model/metric.h"
 

@@ -16,11 +16,9 @@
 #ifndef RW_AGENT_PRIVILEGE_H
 #define RW_AGENT_PRIVILEGE_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "config/config.h"
-
-struct err;
 
 /* privilege_begin - step 1, and no_new_privs. 0 or negative errno. */
 int privilege_begin(const struct config *config, struct err *e);

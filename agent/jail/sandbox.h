@@ -28,12 +28,8 @@
 #ifndef RW_AGENT_SANDBOX_H
 #define RW_AGENT_SANDBOX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
-struct err;
 struct config;
 
 enum sandbox_kind { SANDBOX_AGENT, SANDBOX_WEB, SANDBOX_PARSER, SANDBOX_RECEIVER, SANDBOX_KINDS };

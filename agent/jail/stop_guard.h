@@ -13,7 +13,7 @@
 #ifndef RW_AGENT_STOP_GUARD_H
 #define RW_AGENT_STOP_GUARD_H
 
-#include "base/clock.h"
+#include "base/base.h"
 
 #define STOP_GUARD_START_NS (6 * NS_PER_S) /* until the loop must have begun to stop */
 #define STOP_GUARD_STOP_NS (20 * NS_PER_S) /* from then on, for the stop itself */

@@ -12,14 +12,11 @@
 #ifndef RW_AGENT_JOB_FILE_H
 #define RW_AGENT_JOB_FILE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/jobs/job_run.h"
 #include "config/config.h"
 #include "config/fabric.h"
-
-struct err;
 
 enum job_format { JOB_AUTO, JOB_SLURM, JOB_KUBERNETES }; /* as the option "format" has them */
 

@@ -6,12 +6,8 @@
 #define RW_AGENT_JOB_RUN_H
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-struct arena;
-struct smap;
-struct err;
 struct job_runs;
 
 struct job_run {

@@ -3,13 +3,8 @@
 #ifndef RW_AGENT_JOBS_SLURM_H
 #define RW_AGENT_JOBS_SLURM_H
 
-#include <stddef.h>
-#include <stdio.h>
+#include "base/base.h"
 #include "config/fabric.h"
-
-struct arena;
-struct err;
-struct str;
 
 /*
  * hostlist - names of hosts as Slurm writes them: "node-[001-016,20],gpu7", also several brackets

@@ -30,11 +30,8 @@
 #ifndef RW_AGENT_HEALTH_H
 #define RW_AGENT_HEALTH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/clock.h"
 #include "collectors/target/collector.h"
 
 struct entities;

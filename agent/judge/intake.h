@@ -3,9 +3,7 @@
 #ifndef RW_AGENT_INTAKE_H
 #define RW_AGENT_INTAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct flow_sample;
 struct pipeline;

@@ -3,7 +3,7 @@
 #ifndef RW_AGENT_INVENTORY_H
 #define RW_AGENT_INVENTORY_H
 
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/target/collector.h"
 

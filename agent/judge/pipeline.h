@@ -25,7 +25,7 @@
 #ifndef RW_AGENT_PIPELINE_H
 #define RW_AGENT_PIPELINE_H
 
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/ledger.h"
 #include "analyzers/analyzer.h"

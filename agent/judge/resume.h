@@ -6,8 +6,7 @@
 #ifndef RW_AGENT_RESUME_H
 #define RW_AGENT_RESUME_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"
@@ -15,7 +14,6 @@
 #include "db/model/metric.h"
 #include "db/series/history.h"
 
-struct err;
 struct store;
 
 struct resume_range {

@@ -3,8 +3,7 @@
 #ifndef RW_AGENT_WINDOWS_H
 #define RW_AGENT_WINDOWS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/class_world.h"
 

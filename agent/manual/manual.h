@@ -3,7 +3,7 @@
 #define RW_MANUAL_MANUAL_H
 
 #include "agent/command/command.h"
-#include "base/str.h"
+#include "base/base.h"
 
 /* Pages, each added to @out. */
 void manual_program(struct str *out); /* rocewatch(1) */

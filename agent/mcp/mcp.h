@@ -11,7 +11,7 @@
 #define RW_SURFACE_MCP_H
 
 #include <jansson.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "agent/answers/common/served.h"
 

@@ -16,13 +16,7 @@
 #ifndef RW_AGENT_RANKS_COLLECTIVE_SET_H
 #define RW_AGENT_RANKS_COLLECTIVE_SET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct arena;
-struct err;
-struct smap;
+#include "base/base.h"
 
 enum { COLLECTIVE_RANKS_MAX = 1 << 20 }; /* a rank's number is below it */
 

@@ -4,11 +4,8 @@
 #ifndef RW_AGENT_RANKS_RANK_PLACE_H
 #define RW_AGENT_RANKS_RANK_PLACE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-struct arena;
 struct client;
 struct fabric_port;
 struct rank_row;

@@ -8,10 +8,8 @@
 #define RW_REPORTS_REPORT_H
 
 #include <jansson.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "agent/document/example.h"
 #include "agent/document/writer.h"
 

@@ -7,10 +7,9 @@
 #define RW_REPORTS_REPORT_PARTS_H
 
 #include <jansson.h>
-#include <stddef.h>
+#include "base/base.h"
 
 struct client;
-struct err;
 struct report;
 struct report_result;
 

@@ -8,9 +8,9 @@
 #define RW_REPORTS_REPORT_SHIFT_H
 
 #include <jansson.h>
+#include "base/base.h"
 
 struct client;
-struct err;
 
 /* report_put_people - "people": [{time, incident, headline, who, action, text}]: acknowledgements,
  * assignments, notes and closings in the range, oldest first. */

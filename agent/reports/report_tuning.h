@@ -8,10 +8,9 @@
 #include <jansson.h>
 
 #include "agent/answers/tuning/answer.h"
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 
 /* sheet_rows - those made up to the end of the range. 0, or a negative errno with @e. */
 int sheet_rows(struct client *client, struct arena *a, struct sheet_list *ret, struct err *e);

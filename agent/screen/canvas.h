@@ -7,10 +7,7 @@
 #ifndef RW_SURFACE_CANVAS_H
 #define RW_SURFACE_CANVAS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
 /* What a cell means; a word or its place says the same as its colour. */
 enum canvas_style {

@@ -11,14 +11,11 @@
 #define RW_SURFACE_SCREEN_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "agent/screen/canvas.h"
 
-struct arena;
 struct client;
-struct err;
 struct view;
 struct watch_answer;
 

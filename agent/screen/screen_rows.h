@@ -3,13 +3,11 @@
 #ifndef RW_SURFACE_SCREEN_ROWS_H
 #define RW_SURFACE_SCREEN_ROWS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/document/shape.h"
 #include "agent/screen/canvas.h"
 #include "agent/screen/screen.h"
-#include "base/str.h"
 
 /*
  * screen_text - fields of documents as short texts and styles of the screen. Pure. A field that is

@@ -3,11 +3,10 @@
 #ifndef RW_SURFACE_SCREEN_RUN_H
 #define RW_SURFACE_SCREEN_RUN_H
 
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/client/client.h"
 #include "agent/document/writer.h"
-#include "base/err.h"
 
 /*
  * screen_run - takes over the terminal until q, a signal or a hang-up. What goes wrong on the way

@@ -19,9 +19,7 @@
 #ifndef RW_AGENT_DISCOVERY_H
 #define RW_AGENT_DISCOVERY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include "base/clock.h"
+#include "base/base.h"
 #include "config/config.h"
 #include "config/topology.h"
 

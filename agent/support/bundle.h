@@ -8,10 +8,7 @@
 #define RW_SUPPORT_BUNDLE_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-struct err;
+#include "base/base.h"
 
 struct bundle_ask {
 	/* The global options, as they are handed on. NULL: not given */

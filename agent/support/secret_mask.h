@@ -7,11 +7,9 @@
 #ifndef RW_SUPPORT_SECRET_MASK_H
 #define RW_SUPPORT_SECRET_MASK_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 struct secret_words;
-struct str;
 struct secret_mask;
 
 /* secret_mask_new - of @words, which must outlive it. @anonymize: IP addresses too, each always by

@@ -6,13 +6,12 @@
 #define RW_TUNING_TUNE_DOCUMENTS_H
 
 #include <jansson.h>
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "agent/tuning/tune_ledger.h"
 #include "agent/tuning/tune_review.h"
 
 struct client;
-struct err;
 
 /* tune_documents_load - the ledger as it is recorded; tune_documents_now - and read back up to now:
  * an accepted sheet whose values are in force counts as applied. 0 or negative errno with @e; the

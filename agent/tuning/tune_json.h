@@ -11,8 +11,7 @@
 
 #include "agent/document/shape.h"
 #include "agent/tuning/tune_record.h"
-
-struct arena;
+#include "base/base.h"
 
 /* A verification as its document tells it. */
 struct verified_side {

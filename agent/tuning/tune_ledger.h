@@ -21,10 +21,9 @@
 #include "agent/tuning/tune_record.h"
 #include "analyzers/measure/input.h"
 #include "db/series/series.h"
+#include "base/base.h"
 
-struct arena;
 struct tune_ledger;
-struct err;
 struct history;
 
 typedef void tune_ledger_fn(void *arg, const struct tune_record *record, enum tune_state from);

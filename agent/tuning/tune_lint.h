@@ -9,10 +9,9 @@
 
 #include "analyzers/lint/lint_settings.h"
 #include "analyzers/tune/tune.h"
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 
 /* tune_turn - turns the sheet to another switch: to the ports that lead to hosts, or to switches,
  * as those of the canary do. */

@@ -16,10 +16,9 @@
 #include "agent/tuning/tune_record.h"
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_verify.h"
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 struct profile;
 struct profiles;
 

@@ -8,15 +8,11 @@
 #define RW_AGENT_TUNE_RECORD_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_verify.h"
 #include "db/series/series.h"
-
-struct arena;
 
 enum tune_state {
 	TUNE_PROPOSED,

@@ -5,16 +5,14 @@
 #ifndef RW_AGENT_TUNE_REVIEW_H
 #define RW_AGENT_TUNE_REVIEW_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "agent/tuning/tune_ledger.h"
 #include "agent/tuning/tune_read.h"
 #include "agent/tuning/tune_record.h"
 #include "analyzers/tune/tune_verify.h"
 
-struct arena;
 struct client;
-struct err;
 
 struct tune_filter { /* NULL and PRIO_NONE: all */
 	const char *device, *port, *uplinks; /* globs; uplinks: the switch at the other end */

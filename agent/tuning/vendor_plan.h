@@ -18,14 +18,11 @@
 #define RW_AGENT_RENDER_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/tune/tune.h"
 #include "config/profile/profile.h"
 
-struct arena;
 struct config;
 
 struct render_port {

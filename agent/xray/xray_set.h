@@ -6,17 +6,12 @@
 #ifndef RW_AGENT_XRAY_SET_H
 #define RW_AGENT_XRAY_SET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/xray/xray_plan.h"
 
-struct arena;
-struct err;
 struct fabric;
 struct history;
-struct smap;
 
 enum {
 	XRAY_SAMPLES_MAX = 4000000,

@@ -8,8 +8,7 @@
 #ifndef RW_ANALYZERS_CONGESTION_SIGNS_H
 #define RW_ANALYZERS_CONGESTION_SIGNS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/ecn_order.h"

@@ -2,9 +2,7 @@
 #ifndef RW_ANALYZERS_CONSERVATION_ROUTES_H
 #define RW_ANALYZERS_CONSERVATION_ROUTES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/links.h"

@@ -8,13 +8,9 @@
 #ifndef RW_LINT_GRAPH_H
 #define RW_LINT_GRAPH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/fabric.h"
-
-struct arena;
 
 struct lint_port { /* of a switch, towards another one */
 	uint32_t link;

@@ -5,9 +5,7 @@
 #ifndef RW_MEASURE_AMOUNT_H
 #define RW_MEASURE_AMOUNT_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/finding.h"
 #include "db/series/series.h"

@@ -9,7 +9,7 @@
 #ifndef RW_MEASURE_CHANCE_H
 #define RW_MEASURE_CHANCE_H
 
-#include <stddef.h>
+#include "base/base.h"
 
 struct chance {
 	double mean; /* expected max/mean - 1 */

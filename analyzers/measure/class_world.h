@@ -10,16 +10,12 @@
 #ifndef RW_MEASURE_CLASS_WORLD_H
 #define RW_MEASURE_CLASS_WORLD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/observe.h"
 #include "config/class_policy.h"
 #include "config/fabric.h"
 #include "db/series/series.h"
-
-struct arena;
 
 /* ---- lb_read --------------------------------------------------------------- */
 

@@ -10,9 +10,7 @@
 #ifndef RW_MEASURE_CONGESTION_MEASURE_H
 #define RW_MEASURE_CONGESTION_MEASURE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/input.h"
 #include "analyzers/measure/observe.h"

@@ -6,16 +6,13 @@
 #ifndef RW_MEASURE_ECMP_MEASURE_H
 #define RW_MEASURE_ECMP_MEASURE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/observe.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
 #include "db/series/series.h"
 
-struct arena;
 struct window;
 
 /* ---- ecmp_group ------------------------------------------------------------ */

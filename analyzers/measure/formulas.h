@@ -17,8 +17,7 @@
 #ifndef RW_MEASURE_FORMULAS_H
 #define RW_MEASURE_FORMULAS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* Signal speed in fibre and copper alike, m/s: the constant of [swss], 5.05 ns/m. */
 #define CABLE_SPEED_M_S 1.98e8

@@ -11,8 +11,7 @@
 #ifndef RW_MEASURE_GOLDEN_MEASURE_H
 #define RW_MEASURE_GOLDEN_MEASURE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/input.h"

@@ -5,14 +5,11 @@
 #ifndef RW_MEASURE_INPUT_H
 #define RW_MEASURE_INPUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/fabric.h"
 #include "db/series/series.h"
 
-struct arena;
 struct links;
 struct nics;
 struct observed;

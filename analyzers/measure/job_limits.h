@@ -5,7 +5,7 @@
 #ifndef RW_MEASURE_JOB_LIMITS_H
 #define RW_MEASURE_JOB_LIMITS_H
 
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/finding.h"
 

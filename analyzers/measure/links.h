@@ -9,14 +9,10 @@
 #ifndef RW_MEASURE_LINKS_H
 #define RW_MEASURE_LINKS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/observe.h"
 #include "db/series/series.h"
-
-struct arena;
 
 enum link_kind { LINK_HOST, LINK_SWITCH, LINK_LOOSE /* a port whose neighbour is not known */ };
 

@@ -2,7 +2,7 @@
 #ifndef RW_MEASURE_MEAN_H
 #define RW_MEASURE_MEAN_H
 
-#include <math.h>
+#include "base/base.h"
 
 struct mean {
 	double sum;

@@ -13,9 +13,7 @@
 #ifndef RW_MEASURE_NIC_H
 #define RW_MEASURE_NIC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/amount.h"
 #include "analyzers/measure/observe.h"

@@ -10,10 +10,7 @@
 #ifndef RW_MEASURE_OBSERVE_H
 #define RW_MEASURE_OBSERVE_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/amount.h"
 #include "analyzers/measure/pause/pause_share.h"
@@ -23,7 +20,6 @@
 #include "db/series/series.h"
 
 struct analyzer_in;
-struct arena;
 
 /* ---- port_rate ------------------------------------------------------------- */
 

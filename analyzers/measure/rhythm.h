@@ -17,19 +17,14 @@
 #ifndef RW_MEASURE_RHYTHM_H
 #define RW_MEASURE_RHYTHM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/input.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm_level.h"
-#include "base/clock.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
 #include "db/series/series.h"
-
-struct arena;
 
 /* ---- throughput ---------------------------------------------------------- */
 

@@ -5,8 +5,7 @@
 #ifndef RW_MEASURE_RHYTHM_LEVEL_H
 #define RW_MEASURE_RHYTHM_LEVEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 /* A block below this share of what the job usually does is idle: the job pauses, saves, starts or
  * ends. */

@@ -10,10 +10,7 @@
 #ifndef RW_MEASURE_STEP_PORTS_H
 #define RW_MEASURE_STEP_PORTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct arena;
+#include "base/base.h"
 
 struct step_ports {
 	bool *counts; /* by port */

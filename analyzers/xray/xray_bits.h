@@ -5,9 +5,7 @@
 #ifndef RW_XRAY_BITS_H
 #define RW_XRAY_BITS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum { XRAY_BITS = 320, XRAY_WORDS = XRAY_BITS / 64 };
 

@@ -6,8 +6,7 @@
 #define RW_XRAY_FORM_H
 
 #include "analyzers/xray/xray_bits.h"
-
-struct arena;
+#include "base/base.h"
 
 enum { XRAY_MEMBERS_MAX = 256, XRAY_CONSTANTS_MAX = 1024, XRAY_VALUES = 1 << 16 };
 

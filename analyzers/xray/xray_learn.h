@@ -14,8 +14,7 @@
 #define RW_XRAY_LEARN_H
 
 #include "analyzers/xray/xray_bits.h"
-
-struct arena;
+#include "base/base.h"
 
 struct xray_sample {
 	struct xray_flow flow;

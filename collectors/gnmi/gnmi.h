@@ -16,10 +16,10 @@
 
 #include "collectors/target/collector.h"
 #include "config/config.h"
+#include "base/base.h"
 
 struct loop;
 struct gnmi_target;
-struct err;
 
 extern const struct collector collector_gnmi;
 

@@ -12,8 +12,8 @@
 
 #include "config/profile/profile_gnmi.h"
 #include "proto/gnmi_path.h"
+#include "base/base.h"
 
-struct arena;
 struct gnmi_compiled_set;
 struct gnmi_pattern;
 

@@ -5,9 +5,7 @@
 #ifndef RW_COLLECTORS_GNMI_SERIES_H
 #define RW_COLLECTORS_GNMI_SERIES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/gnmi/gnmi_decode.h"
 #include "collectors/gnmi/gnmi_match.h"
@@ -16,7 +14,6 @@
 #include "config/topology.h"
 #include "proto/gnmi.h"
 
-struct arena;
 struct entities;
 struct gnmi_feed;
 struct gnmi_lldp;

@@ -6,9 +6,7 @@
 #ifndef RW_COLLECTORS_GNMI_TARGET_H
 #define RW_COLLECTORS_GNMI_TARGET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/gnmi/gnmi.h"
 #include "collectors/gnmi/gnmi_decode.h"

@@ -25,10 +25,7 @@
 #ifndef RW_COLLECTORS_GRPC_IO_H
 #define RW_COLLECTORS_GRPC_IO_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include "base/err.h"
+#include "base/base.h"
 
 /* bytes of one call that wait for the loop before no more are read; one message may exceed it */
 #define GRPC_IO_HELD_MAX (32u << 10)

@@ -16,9 +16,7 @@
 #ifndef RW_COLLECTORS_BURST_H
 #define RW_COLLECTORS_BURST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 

@@ -26,10 +26,7 @@
 #ifndef RW_COLLECTORS_IPFIX_H
 #define RW_COLLECTORS_IPFIX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include "base/clock.h"
+#include "base/base.h"
 #include "collectors/push/burst.h"
 
 struct entities;

@@ -9,9 +9,7 @@
 #ifndef RW_COLLECTORS_OTLP_DECODE_H
 #define RW_COLLECTORS_OTLP_DECODE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 #include "collectors/push/push_map.h"

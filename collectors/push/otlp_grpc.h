@@ -11,8 +11,8 @@
 #define RW_COLLECTORS_OTLP_GRPC_H
 
 #include "collectors/push/otlp_take.h"
+#include "base/base.h"
 
-struct err;
 struct otlp_grpc;
 
 /* otlp_grpc_prepare - loads the library: once, where the process may still open files. 0, or

@@ -10,8 +10,8 @@
 #define RW_COLLECTORS_OTLP_HTTP_H
 
 #include "collectors/push/otlp_take.h"
+#include "base/base.h"
 
-struct err;
 struct otlp_http;
 
 /* otlp_http_prepare - loads the library: once, where the process may still open files. 0, or

@@ -5,9 +5,7 @@
 #ifndef RW_COLLECTORS_OTLP_TAKE_H
 #define RW_COLLECTORS_OTLP_TAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/push/otlp_decode.h"
 

@@ -16,9 +16,7 @@
 #ifndef RW_COLLECTORS_PUSH_FEED_H
 #define RW_COLLECTORS_PUSH_FEED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/push/otlp_decode.h"
 #include "db/model/metric.h"
 #include "collectors/push/push_map.h"

@@ -7,14 +7,10 @@
 #ifndef RW_COLLECTORS_PUSH_LISTEN_H
 #define RW_COLLECTORS_PUSH_LISTEN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/target/refused.h"
 
-struct arena;
-struct err;
 struct loop;
 struct push_listen;
 struct tls_context;

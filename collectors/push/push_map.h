@@ -9,9 +9,7 @@
 #ifndef RW_COLLECTORS_PUSH_MAP_H
 #define RW_COLLECTORS_PUSH_MAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct profile;
 struct profile_push_group;

@@ -5,8 +5,7 @@
 #ifndef RW_PUSH_PUSHED_H
 #define RW_PUSH_PUSHED_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "db/model/metric.h"
 

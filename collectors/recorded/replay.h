@@ -15,13 +15,10 @@
 #ifndef RW_COLLECTORS_REPLAY_H
 #define RW_COLLECTORS_REPLAY_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/entity.h"
 #include "db/model/metric.h"
-
-struct err;
 
 #define REPLAY_LINE_MAX 4096 /* bytes, without the newline */
 

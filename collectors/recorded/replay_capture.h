@@ -9,12 +9,10 @@
 #ifndef RW_COLLECTORS_REPLAY_CAPTURE_H
 #define RW_COLLECTORS_REPLAY_CAPTURE_H
 
-#include <stddef.h>
+#include "base/base.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
-
-struct err;
 
 struct flow_list {
 	struct flow_sample *v;

@@ -7,9 +7,7 @@
 #ifndef RW_COLLECTORS_SCRAPE_READER_H
 #define RW_COLLECTORS_SCRAPE_READER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/push/push_map.h"
 #include "config/config.h"
 #include "db/model/metric.h"

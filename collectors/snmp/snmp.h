@@ -5,10 +5,10 @@
 
 #include "collectors/target/collector.h"
 #include "config/config.h"
+#include "base/base.h"
 
 struct loop;
 struct snmp_target;
-struct err;
 
 extern const struct collector collector_snmp;
 

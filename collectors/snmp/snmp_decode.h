@@ -6,9 +6,7 @@
 #ifndef RW_COLLECTORS_SNMP_DECODE_H
 #define RW_COLLECTORS_SNMP_DECODE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/snmp/snmp_ports.h"
 #include "collectors/snmp/snmp_rows.h"
@@ -16,7 +14,6 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-struct map;
 struct snmp_decoder;
 struct snmp_port_entry;
 struct snmp_sums;

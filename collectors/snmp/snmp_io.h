@@ -14,13 +14,11 @@
 #ifndef RW_COLLECTORS_SNMP_IO_H
 #define RW_COLLECTORS_SNMP_IO_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/snmp/snmp_oid.h"
 #include "config/snmp_security.h"
 
-struct err;
 struct loop;
 struct snmp_io;
 

@@ -6,8 +6,7 @@
 #ifndef RW_COLLECTORS_SNMP_LIBRARY_H
 #define RW_COLLECTORS_SNMP_LIBRARY_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/snmp/snmp_message.h"
 #include "collectors/snmp/snmp_oid.h"
 #include "config/snmp_security.h"

@@ -17,9 +17,7 @@
 #ifndef RW_COLLECTORS_SNMP_LLDP_H
 #define RW_COLLECTORS_SNMP_LLDP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/snmp/snmp_rows.h"
 #include "config/topology.h"
 

@@ -7,8 +7,7 @@
 #ifndef RW_COLLECTORS_SNMP_MESSAGE_H
 #define RW_COLLECTORS_SNMP_MESSAGE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/snmp/snmp_oid.h"
 
 #define SNMP_MESSAGE_MAX 8192 /* bytes of a request */

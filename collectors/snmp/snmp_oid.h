@@ -5,9 +5,7 @@
 #ifndef RW_COLLECTORS_SNMP_OID_H
 #define RW_COLLECTORS_SNMP_OID_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define SNMP_OID_MAX 128 /* arcs; RFC 2578 section 3.5 */
 

@@ -6,9 +6,7 @@
 #ifndef RW_COLLECTORS_SNMP_PORTS_H
 #define RW_COLLECTORS_SNMP_PORTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"

@@ -7,9 +7,7 @@
 #ifndef RW_COLLECTORS_SNMP_REFRESH_H
 #define RW_COLLECTORS_SNMP_REFRESH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "base/clock.h"
+#include "base/base.h"
 
 #define REFRESH_GAPS 5
 #define REFRESH_MAX_NS (15 * 1000000000LL) /* rarer changes are traffic, not a cache */

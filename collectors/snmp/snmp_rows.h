@@ -10,9 +10,7 @@
 #ifndef RW_COLLECTORS_SNMP_ROWS_H
 #define RW_COLLECTORS_SNMP_ROWS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/snmp/snmp_oid.h"
 

@@ -8,8 +8,7 @@
 #ifndef RW_COLLECTORS_SNMP_TRAP_H
 #define RW_COLLECTORS_SNMP_TRAP_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/snmp/snmp_oid.h"
 
 struct profile;

@@ -11,12 +11,10 @@
 #ifndef RW_COLLECTORS_SNMP_TRAP_IO_H
 #define RW_COLLECTORS_SNMP_TRAP_IO_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/snmp/snmp_trap.h"
 #include "config/snmp_security.h"
 
-struct err;
 struct loop;
 struct snmp_trap_io;
 

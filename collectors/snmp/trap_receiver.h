@@ -11,12 +11,11 @@
 #ifndef RW_COLLECTORS_TRAP_RECEIVER_H
 #define RW_COLLECTORS_TRAP_RECEIVER_H
 
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/target/collector.h"
 #include "collectors/target/refused.h"
 #include "config/config.h"
 
-struct err;
 struct loop;
 struct snmp_target;
 struct trap_receiver;

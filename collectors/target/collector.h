@@ -14,9 +14,7 @@
 #ifndef RW_COLLECTORS_COLLECTOR_H
 #define RW_COLLECTORS_COLLECTOR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "collectors/target/reason.h"
 #include "config/topology.h"
@@ -101,7 +99,6 @@ void target_poll_quantiles(const struct target *target, double *ret_p50, double 
 /* ---- the interface of a collector ---------------------------------------- */
 
 struct config;
-struct err;
 struct loop;
 struct push_hub;
 

@@ -11,8 +11,7 @@
 #ifndef RW_COLLECTORS_COUNTER_CHECK_H
 #define RW_COLLECTORS_COUNTER_CHECK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define COUNTER_CHECK_REFRESHES 3
 #define COUNTER_CHECK_MARGIN 1.02 /* the device's clock and ours differ */

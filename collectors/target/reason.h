@@ -6,7 +6,7 @@
 #ifndef RW_COLLECTORS_REASON_H
 #define RW_COLLECTORS_REASON_H
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define REASON_TEXT_MAX 200
 

@@ -9,8 +9,7 @@
 #ifndef RW_COLLECTORS_REFUSED_H
 #define RW_COLLECTORS_REFUSED_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/target/collector.h"
 #include "config/address.h"

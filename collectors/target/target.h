@@ -10,8 +10,8 @@
 #include "collectors/target/collector.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
+#include "base/base.h"
 
-struct err;
 struct loop;
 struct loop_timer;
 struct target_machine;

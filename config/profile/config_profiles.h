@@ -2,8 +2,9 @@
 #ifndef RW_CONFIG_PROFILE_CONFIG_PROFILES_H
 #define RW_CONFIG_PROFILE_CONFIG_PROFILES_H
 
+#include "base/base.h"
+
 struct config;
-struct err_list;
 
 /*
  * config_check_profiles - do the profiles exist that the devices name, and is every file of

@@ -99,11 +99,8 @@
 #ifndef RW_CONFIG_PROFILE_H
 #define RW_CONFIG_PROFILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/err.h"
 #include "config/profile/profile_evidence.h"
 #include "config/profile/profile_fold.h"
 

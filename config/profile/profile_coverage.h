@@ -3,8 +3,7 @@
 #ifndef RW_CONFIG_PROFILE_COVERAGE_H
 #define RW_CONFIG_PROFILE_COVERAGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/profile/profile.h"
 

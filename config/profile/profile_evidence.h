@@ -17,7 +17,7 @@
 #ifndef RW_CONFIG_PROFILE_EVIDENCE_H
 #define RW_CONFIG_PROFILE_EVIDENCE_H
 
-#include <stddef.h>
+#include "base/base.h"
 
 /* Weakest first. */
 enum evidence_kind {

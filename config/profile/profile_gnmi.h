@@ -75,9 +75,7 @@
 #ifndef RW_CONFIG_PROFILE_GNMI_H
 #define RW_CONFIG_PROFILE_GNMI_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "config/profile/profile_evidence.h"
 #include "config/profile/profile_fold.h"
 

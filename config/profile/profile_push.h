@@ -34,9 +34,7 @@
 #ifndef RW_CONFIG_PROFILE_PUSH_H
 #define RW_CONFIG_PROFILE_PUSH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "config/profile/profile_evidence.h"
 #include "config/profile/profile_fold.h"
 

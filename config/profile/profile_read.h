@@ -3,8 +3,7 @@
 #define RW_CONFIG_PROFILE_READ_H
 
 #include "config/profile/profile.h"
-
-struct arena;
+#include "base/base.h"
 
 /* The compiled-in files (generated from config/profiles/ when the program is built); name NULL ends
  * the list. */

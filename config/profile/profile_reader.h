@@ -5,8 +5,7 @@
 #ifndef RW_CONFIG_PROFILE_READER_H
 #define RW_CONFIG_PROFILE_READER_H
 
-#include "base/arena.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "config/profile/profile_read.h"
 #include "config/yaml.h"
 

@@ -88,9 +88,7 @@
 #ifndef RW_CONFIG_PROFILE_TUNE_H
 #define RW_CONFIG_PROFILE_TUNE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct profiles;
 

@@ -7,13 +7,8 @@
 #define RW_DB_BITS_H
 
 #include <endian.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/base.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 enum { UVAR_MAX = 10 }; /* bytes of the longest LEB128 number of 64 bits */
 

@@ -12,13 +12,7 @@
 #ifndef RW_DB_BLOCK_CODEC_H
 #define RW_DB_BLOCK_CODEC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/str.h"
-
-struct arena;
+#include "base/base.h"
 
 struct block_sample {
 	int64_t entity, t_ns;

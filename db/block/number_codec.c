@@ -2,8 +2,6 @@
  * bytes of all forms first and then writes the smallest. */
 #include "db/block/number_codec.h"
 
-#include <errno.h>
-#include <math.h>
 #include "db/block/bits.h"
 #include "db/model/metric.h"
 
@@ -112,7 +110,7 @@ static uint64_t number_divisor(const uint64_t *v, uint32_t n, enum number_form f
 	return divisor;
 }
 
-static inline __attribute__((always_inline)) struct number_plan number_count(
+static inline __attribute__((always_inline)) struct number_plan number_planned(
 	const uint64_t *v, uint32_t n, const enum number_form form, uint64_t base)
 {
 	struct number_plan plan = {
@@ -220,13 +218,13 @@ void number_encode(const uint64_t *values, uint32_t n, struct str *out)
 		bits_add_uvar(out, bits_zigzag(values[1] - values[0]));
 		return;
 	}
-	struct number_plan best = number_count(values, n, NUMBER_DELTA, shape.min_delta);
-	const struct number_plan packed = number_count(values, n, NUMBER_PACKED, shape.min);
+	struct number_plan best = number_planned(values, n, NUMBER_DELTA, shape.min_delta);
+	const struct number_plan packed = number_planned(values, n, NUMBER_PACKED, shape.min);
 	if (packed.bytes < best.bytes)
 		best = packed;
 	if (n > 2) {
 		const struct number_plan second =
-			number_count(values, n, NUMBER_DELTA2, shape.min_delta2);
+			number_planned(values, n, NUMBER_DELTA2, shape.min_delta2);
 		if (second.bytes < best.bytes)
 			best = second;
 	}

@@ -22,10 +22,8 @@
 #ifndef RW_DB_NUMBER_CODEC_H
 #define RW_DB_NUMBER_CODEC_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "base/bytes.h"
-#include "base/str.h"
 
 /* number_encode - appends the column of @n numbers, n > 0. The count is not written. */
 void number_encode(const uint64_t *values, uint32_t n, struct str *out);

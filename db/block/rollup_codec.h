@@ -8,9 +8,7 @@
 
 #include "db/block/block_codec.h"
 #include "db/series/rollup.h"
-
-struct arena;
-struct str;
+#include "base/base.h"
 
 /* One step of one series. .rollup's entity, metric, tier and quantiles are not kept. */
 struct rollup_bucket {

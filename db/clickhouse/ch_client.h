@@ -5,17 +5,10 @@
 #ifndef RW_DB_CH_CLIENT_H
 #define RW_DB_CH_CLIENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 #include "base/curl_io.h"
-#include "base/str.h"
-
-struct err;
-struct arena;
-struct str;
 
 struct ch_client { /* texts are borrowed */
 	const char *url; /* http://HOST:8123 or https://; without a path */

@@ -6,8 +6,7 @@
 #define RW_DB_CH_ROWS_H
 
 #include "db/store/spool.h"
-#include <stdbool.h>
-#include "base/str.h"
+#include "base/base.h"
 #include "db/model/metric.h"
 
 struct bytes;

@@ -2,9 +2,8 @@
 #ifndef RW_DB_CLICKHOUSE_H
 #define RW_DB_CLICKHOUSE_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
-struct err;
 struct history;
 
 /* clickhouse_is_url - clickhouse://[USER@]HOST[:8123]/DATABASE, or clickhouses:// for TLS. */

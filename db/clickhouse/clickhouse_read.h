@@ -9,7 +9,7 @@
 #ifndef RW_DB_CLICKHOUSE_READ_H
 #define RW_DB_CLICKHOUSE_READ_H
 
-#include "base/map.h"
+#include "base/base.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/ch_rows.h"
 #include "db/series/history.h"

@@ -9,9 +9,7 @@
 #ifndef RW_DB_CAUSE_H
 #define RW_DB_CAUSE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum cause {
 	CAUSE_NONE, /* none was named */

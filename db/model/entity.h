@@ -12,9 +12,7 @@
 #ifndef RW_DB_ENTITY_H
 #define RW_DB_ENTITY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define ENTITY_NONE 0u
 /* The agent's own series (agent.canary) belong to this port. No device has such a name. */

@@ -5,10 +5,7 @@
 #ifndef RW_DB_FINDING_H
 #define RW_DB_FINDING_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/cause.h"
 

@@ -7,8 +7,7 @@
 #ifndef RW_DB_FLOW_H
 #define RW_DB_FLOW_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /*
  * reaction - does a sender slow down after a congestion notification (CNP), and does a receiver

@@ -5,7 +5,7 @@
 #ifndef RW_DB_GOLDEN_H
 #define RW_DB_GOLDEN_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "db/model/cause.h"
 #include "db/model/finding.h"

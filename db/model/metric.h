@@ -3,9 +3,7 @@
 #ifndef RW_DB_METRIC_H
 #define RW_DB_METRIC_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/base.h"
 
 enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_STATE, METRIC_WATERMARK };
 enum metric_scope { SCOPE_PORT, SCOPE_PRIO, SCOPE_DEVICE };

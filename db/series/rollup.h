@@ -9,9 +9,7 @@
 #ifndef RW_DB_ROLLUP_H
 #define RW_DB_ROLLUP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct rollup_sketch;
 struct sample;

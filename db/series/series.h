@@ -8,17 +8,12 @@
 #ifndef RW_DB_SERIES_H
 #define RW_DB_SERIES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/entity.h"
 #include "db/model/finding.h"
 #include "db/model/flow.h"
 #include "db/model/metric.h"
-
-struct arena;
-struct err;
 
 struct series { /* strictly increasing t_ns */
 	uint32_t entity;

@@ -12,9 +12,7 @@
 #ifndef RW_DB_SERIES_COLUMN_H
 #define RW_DB_SERIES_COLUMN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/metric.h"
 #include "db/series/series_track.h"

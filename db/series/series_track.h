@@ -13,9 +13,7 @@
 #ifndef RW_DB_SERIES_TRACK_H
 #define RW_DB_SERIES_TRACK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/metric.h"
 

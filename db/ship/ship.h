@@ -12,11 +12,8 @@
 #ifndef RW_DB_SHIP_H
 #define RW_DB_SHIP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-struct err;
 struct ship;
 struct store;
 

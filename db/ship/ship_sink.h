@@ -6,12 +6,10 @@
 #ifndef RW_DB_SHIP_SINK_H
 #define RW_DB_SHIP_SINK_H
 
-#include <stddef.h>
+#include "base/base.h"
 
 #include "db/ship/ship.h"
 #include "db/store/spool.h"
-
-struct str;
 
 struct ship_sink {
 	const struct ship_options *options;

@@ -3,12 +3,10 @@
 #ifndef RW_DB_ADMIN_H
 #define RW_DB_ADMIN_H
 
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/model/metric.h"
 #include "db/store/store.h"
-
-struct err;
 
 #define DB_STAT_TABLES 40 /* the largest */
 

@@ -2,7 +2,8 @@
 #ifndef RW_DB_SQLITE_H
 #define RW_DB_SQLITE_H
 
-struct err;
+#include "base/base.h"
+
 struct history;
 struct store_backend;
 

@@ -5,9 +5,9 @@
 #include <jansson.h>
 
 #include "agent/document/writer.h"
+#include "base/base.h"
 
 struct client;
-struct err;
 
 /*
  * Documents; a new reference each, NULL with @e filled.

@@ -6,14 +6,9 @@
 #define RW_REPORTS_AGENT_STATE_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/client/client.h"
 #include "agent/document/shape.h"
-
-struct arena;
-struct err;
-struct str;
 
 /* What the agent says of its store while it runs. */
 struct agent_store {

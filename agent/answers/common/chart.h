@@ -6,8 +6,8 @@
 #define RW_ANSWERS_CHART_H
 
 #include "agent/document/shape.h"
+#include "base/base.h"
 
-struct arena;
 struct page;
 struct page_block;
 struct range_plan;

@@ -7,13 +7,11 @@
 #define RW_REPORTS_CLASS_WORLDS_H
 
 #include <jansson.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/document/shape.h"
 
-struct arena;
 struct client;
-struct err;
 
 struct class_word {
 	const char *word, *source;

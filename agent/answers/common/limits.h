@@ -3,7 +3,7 @@
 #ifndef RW_REPORTS_LIMITS_H
 #define RW_REPORTS_LIMITS_H
 
-#include <stdbool.h>
+#include "base/base.h"
 
 struct config;
 

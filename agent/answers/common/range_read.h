@@ -11,16 +11,13 @@
 #define RW_REPORTS_RANGE_READ_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/amount.h"
 #include "db/model/entity.h"
 #include "db/series/rollup.h"
 
 struct client;
-struct err;
 
 struct range_plan {
 	int64_t from_ns, to_ns; /* (from, to], multiples of .step_ns */

@@ -15,7 +15,7 @@
 #define RW_REPORTS_REPORT_FRAME_H
 
 #include <jansson.h>
-#include <stdbool.h>
+#include "base/base.h"
 
 struct client;
 struct config;

@@ -7,7 +7,7 @@
 #define RW_REPORTS_REPORT_PAGE_H
 
 #include <jansson.h>
-#include <stdbool.h>
+#include "base/base.h"
 
 struct page;
 /* report_page - a new page with the frame of @doc (report_frame.h); the caller goes on and owns it.

@@ -11,11 +11,7 @@
 #define RW_REPORTS_SERVED_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct client;
 

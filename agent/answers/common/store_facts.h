@@ -11,10 +11,9 @@
 #include <jansson.h>
 
 #include "agent/document/shape.h"
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct str;
 
 /* What is to be done, and why. */
 struct store_alarm {

@@ -7,10 +7,8 @@
 #define RW_REPORTS_TEXT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/base.h"
 
-#include "base/str.h"
 #include "agent/document/writer.h"
 
 /* text_or_dash - @text, or "-" when it is NULL or empty. */

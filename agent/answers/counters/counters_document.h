@@ -6,12 +6,9 @@
 #define RW_REPORTS_COUNTERS_DOCUMENT_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 struct fabric_port;
 
 struct counters_ask {

@@ -5,8 +5,7 @@
 #ifndef RW_REPORTS_DOCTOR_CAPTURES_H
 #define RW_REPORTS_DOCTOR_CAPTURES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "collectors/target/reason.h"
 

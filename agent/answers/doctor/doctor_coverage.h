@@ -2,7 +2,7 @@
 #ifndef RW_AGENT_DOCTOR_COVERAGE_H
 #define RW_AGENT_DOCTOR_COVERAGE_H
 
-#include <stdio.h>
+#include "base/base.h"
 
 struct doctor_answer;
 

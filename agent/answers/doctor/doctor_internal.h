@@ -5,17 +5,14 @@
 #define RW_REPORTS_DOCTOR_INTERNAL_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/answers/doctor/doctor.h"
 #include "agent/client/client.h"
 
 #define DOCTOR_LOST_SHARE 0.05 /* of polls that met a timeout, of flow rows that came late */
 
-struct arena;
 struct config_capture;
-struct str;
 
 struct doctor_todos {
 	struct store_alarm *v;

@@ -6,11 +6,10 @@
 #define RW_ANSWERS_ECMP_H
 
 #include <jansson.h>
-#include <stdio.h>
+#include "base/base.h"
 #include "agent/answers/spine/answer.h"
 #include "agent/document/shape.h"
 
-struct arena;
 struct view;
 
 /* The links of a device to one neighbour together. */

@@ -4,9 +4,9 @@
 #define RW_REPORTS_ECMP_HISTORY_H
 
 #include <jansson.h>
+#include "base/base.h"
 
 struct client;
-struct err;
 
 /*
  * ecmp_history_document - @frames points ("1" to "120", NULL: 60) over the client's time range,

@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 #include "agent/document/writer.h"
+#include "base/base.h"
 
 struct client;
-struct err;
 
 /* blame_document - of @name: a host ("node-047", "host:node-047:nic") or a port
  * ("leaf1:Ethernet4"). Over the time range if one was asked for, else of all times. 0 with a new

@@ -14,12 +14,11 @@
 #define RW_REPORTS_INCIDENT_BURST_H
 
 #include <jansson.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/document/writer.h"
 
 struct client;
-struct err;
 
 /* incident_burst - 0 with a new reference in *@ret. -ENODATA: none are kept of it. */
 int incident_burst(struct client *client, const char *id, json_t **ret, struct err *e);

@@ -8,12 +8,11 @@
 #define RW_REPORTS_INCIDENT_LIST_H
 
 #include <jansson.h>
-#include <stdbool.h>
+#include "base/base.h"
 #include "agent/answers/common/report_frame.h"
 #include "db/model/cause.h"
 
 struct client;
-struct err;
 
 /* Borrowed; NULL: any. */
 struct incident_filter {

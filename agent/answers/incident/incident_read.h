@@ -6,15 +6,12 @@
 #define RW_REPORTS_INCIDENT_READ_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/document/shape.h"
 
-struct arena;
 struct client;
 struct config;
-struct err;
 
 /* ---- a document as a struct: what is not known is "", NAN or COUNT_UNKNOWN ---- */
 

@@ -13,8 +13,8 @@
 #include "agent/answers/common/range_read.h"
 #include "agent/document/shape.h"
 #include "config/fabric.h"
+#include "base/base.h"
 
-struct arena;
 struct config;
 struct limit_pair;
 struct page;

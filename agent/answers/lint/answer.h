@@ -7,15 +7,13 @@
 #define RW_ANSWERS_LINT_ANSWER_H
 
 #include <jansson.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
 #include "analyzers/lint/lint_settings.h"
 
-struct arena;
 struct client;
-struct err;
 
 struct lint_witness { /* a ring */
 	const char *reroute; /* "converged", "local", "back", "tagged" */

@@ -7,7 +7,7 @@
 #ifndef RW_ANSWERS_PAUSE_H
 #define RW_ANSWERS_PAUSE_H
 
-#include <stdbool.h>
+#include "base/base.h"
 #include "agent/answers/common/chart.h"
 #include "agent/answers/common/limits.h"
 #include "agent/answers/common/range_read.h"
@@ -16,7 +16,6 @@
 #include "analyzers/measure/pause/pause_share.h"
 #include "config/fabric.h"
 
-struct arena;
 struct page;
 
 /*

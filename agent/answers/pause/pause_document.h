@@ -7,11 +7,9 @@
 #include <jansson.h>
 
 #include "agent/document/shape.h"
-#include <stdbool.h>
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 
 /* An edge: who waits for whom. It stands for all parallel links between two neighbours. */
 struct pause_wait {

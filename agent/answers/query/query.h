@@ -8,13 +8,11 @@
 #define RW_REPORTS_QUERY_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/base.h"
 #include "agent/answers/query/query_out.h"
 #include "agent/document/writer.h"
 
 struct client;
-struct err;
 
 /* As given; NULL is "not given". */
 struct query_ask {

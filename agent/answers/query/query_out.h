@@ -4,14 +4,10 @@
 #ifndef RW_REPORTS_QUERY_OUT_H
 #define RW_REPORTS_QUERY_OUT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/base.h"
 
 #include "agent/document/writer.h"
 #include "db/series/rollup.h"
-
-struct str;
 
 struct query_value {
 	enum { VALUE_NONE, VALUE_U64, VALUE_F64, VALUE_TEXT } kind;

@@ -5,17 +5,13 @@
 #ifndef RW_REPORTS_QUERY_PLAN_H
 #define RW_REPORTS_QUERY_PLAN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/answers/query/query_out.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
 #include "db/series/rollup.h"
 
-struct map;
 struct client;
-struct err;
 struct query_ask;
 
 /* AGG_USUAL: the mean of a gauge, the greatest value of a watermark, the last value of a counter or

@@ -5,9 +5,9 @@
 #define RW_REPORTS_SERVED_ECMP_H
 
 #include "agent/reports/report.h"
+#include "base/base.h"
 
 struct client;
-struct err;
 struct view;
 
 struct ecmp_form {

@@ -4,11 +4,11 @@
 #define RW_REPORTS_CONFIG_DOCUMENT_H
 
 #include <jansson.h>
+#include "base/base.h"
 
 struct profile;
 struct profiles;
 struct config;
-struct err;
 struct fabric;
 
 /* config_document - the keys of the file with all defaults, and derived_groups. 0 with a new

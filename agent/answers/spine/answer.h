@@ -11,11 +11,10 @@
 #include "agent/document/shape.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
+#include "base/base.h"
 
-struct arena;
 struct client;
 struct config;
-struct err;
 struct view;
 
 /* ---- the answer ------------------------------------------------------------------- */

@@ -6,15 +6,13 @@
 #ifndef RW_ANSWERS_UNJUDGED_H
 #define RW_ANSWERS_UNJUDGED_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "db/model/cause.h"
 
 struct client;
 struct open_incident;
 struct status_device;
-struct str;
 
 /* What is bad, as far as its face knows. */
 struct unjudged {

@@ -13,18 +13,14 @@
 #ifndef RW_ANSWERS_VERDICT_H
 #define RW_ANSWERS_VERDICT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/document/shape.h"
 #include "db/model/golden.h"
 
 struct agent_state;
-struct arena;
 struct open_incident;
 struct status_quality;
 struct store_alarm;
-struct str;
 
 /* An incident that another open one explains is counted with its parent. NAN where no incident has
  * a price. */
@@ -69,7 +65,6 @@ void verdict_line(struct str *out, enum golden_state state, const char *why);
  */
 
 struct client;
-struct err;
 
 struct open_incident {
 	const char *id, *cause, *severity, *state, *opened; /* opened: RFC 3339 */

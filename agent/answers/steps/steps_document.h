@@ -6,14 +6,11 @@
 #define RW_REPORTS_STEPS_DOCUMENT_H
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
 
-struct arena;
 struct client;
-struct err;
 
 /* What the job usually moves at this time of the week. */
 struct steps_usual {

@@ -4,12 +4,11 @@
 #define RW_REPORTS_TOPOLOGY_DOCUMENT_H
 
 #include <jansson.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/answers/topology/topology_views.h"
 
 struct client;
-struct err;
 
 /* topology_show_json() or topology_check_json(). */
 typedef json_t *topology_make(const struct fabric *fabric, const struct topology_facts *facts);

@@ -6,12 +6,11 @@
 #define RW_REPORTS_TOPOLOGY_VIEWS_H
 
 #include <jansson.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
 #include "config/class_policy.h"
 
-struct arena;
 struct topo_outside;
 struct port_facts { /* what is known of a port now */
 	int up; /* 1, 0; -1 unknown */

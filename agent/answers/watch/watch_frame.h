@@ -7,11 +7,10 @@
 
 #include <jansson.h>
 
-#include "base/err.h"
+#include "base/base.h"
 #include "agent/answers/status/status.h"
 #include "db/model/golden.h"
 
-struct arena;
 struct client;
 struct watch_now;
 

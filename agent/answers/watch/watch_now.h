@@ -6,16 +6,13 @@
 #ifndef RW_REPORTS_WATCH_NOW_H
 #define RW_REPORTS_WATCH_NOW_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/golden_measure.h"
 #include "db/model/finding.h"
 #include "db/series/series.h"
 
-struct arena;
 struct client;
-struct err;
 struct watch_answer;
 
 struct watch_now {

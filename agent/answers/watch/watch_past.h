@@ -7,11 +7,9 @@
 #ifndef RW_REPORTS_WATCH_PAST_H
 #define RW_REPORTS_WATCH_PAST_H
 
-#include <stdint.h>
+#include "base/base.h"
 
-struct arena;
 struct client;
-struct err;
 struct watch_answer;
 struct watch_past;
 

@@ -4,8 +4,7 @@
 #ifndef RW_MEASURE_PAUSE_CYCLE_H
 #define RW_MEASURE_PAUSE_CYCLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "analyzers/measure/pause/pause_net.h"
 

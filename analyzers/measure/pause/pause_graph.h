@@ -20,8 +20,7 @@
 #ifndef RW_MEASURE_PAUSE_GRAPH_H
 #define RW_MEASURE_PAUSE_GRAPH_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "analyzers/measure/pause/pause_blame.h"
 #include "analyzers/measure/pause/pause_cycle.h"

@@ -5,8 +5,7 @@
 #ifndef RW_MEASURE_PAUSE_LIMITS_H
 #define RW_MEASURE_PAUSE_LIMITS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/fabric.h"
 

@@ -5,13 +5,9 @@
 #ifndef RW_MEASURE_PAUSE_NET_H
 #define RW_MEASURE_PAUSE_NET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/observe.h"
-
-struct arena;
 
 /* ---- pause_edges ----------------------------------------------------------- */
 

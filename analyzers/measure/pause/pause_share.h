@@ -4,8 +4,7 @@
 #ifndef RW_MEASURE_PAUSE_SHARE_H
 #define RW_MEASURE_PAUSE_SHARE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/amount.h"
 

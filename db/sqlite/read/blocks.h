@@ -11,14 +11,10 @@
 #define RW_DB_BLOCKS_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "db/block/block_codec.h"
 #include "db/model/metric.h"
-
-struct arena;
 
 enum blocks_statement {
 	BLOCKS_METRICS,

@@ -16,8 +16,7 @@
 #include <sqlite3.h>
 
 #include "db/sqlite/read/blocks.h"
-
-struct arena;
+#include "base/base.h"
 
 #define SAMPLES_TABLE "rocewatch_samples"
 #define RATES_TABLE "rocewatch_rates"

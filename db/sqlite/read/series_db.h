@@ -5,11 +5,10 @@
 
 #include <sqlite3.h>
 
-#include "base/map.h"
+#include "base/base.h"
 #include "db/series/history.h"
 #include "db/sqlite/schema/schema.h"
 
-struct arena;
 struct blocks;
 
 #define SERIES_WORDS ((METRIC_COUNT + 63) / 64)

@@ -3,10 +3,8 @@
 #define RW_DB_FLOW_ROW_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
+#include "base/base.h"
 #include "db/model/flow.h"
-
-struct str;
 
 #define FLOW_COLUMNS 42
 extern const char flow_columns[]; /* their names, separated by commas */

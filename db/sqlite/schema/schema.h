@@ -12,13 +12,8 @@
 #define RW_DB_SCHEMA_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "db/model/metric.h"
-
-struct err;
-struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4345 /* "RoCE" */
 #define SCHEMA_VERSION 3

@@ -6,8 +6,7 @@
 #define RW_DB_SQLITE_IO_H
 
 #include <sqlite3.h>
-
-struct err;
+#include "base/base.h"
 
 /*
  * sqlite_errno - negative errno of a result code: -ENOSPC full, -EBUSY locked, -EINVAL not a

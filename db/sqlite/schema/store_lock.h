@@ -4,10 +4,7 @@
 #ifndef RW_DB_STORE_LOCK_H
 #define RW_DB_STORE_LOCK_H
 
-#include <stdbool.h>
-
-struct err;
-struct str;
+#include "base/base.h"
 
 /* writer_lock - become the one writer of @path. 0, -EBUSY or another negative errno. A reader
  * cannot be in the way: the lock file is for writers only. */
