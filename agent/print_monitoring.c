@@ -5,12 +5,7 @@
  * Source of the forms: Nagios Core's object definitions; Icinga 2's object types (CheckCommand) and
  * apply rules.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/check/check.h"
 
 /* Both read the database and the configuration, which belong to the group. */

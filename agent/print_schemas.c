@@ -7,12 +7,9 @@
  * that they share.
  */
 #include <jansson.h>
-#include <stdio.h>
 
 #include "agent/ranks/rank_answer.h"
 #include "agent/xray/xray_answer.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/answers/ecmp/answer.h"
 #include "agent/answers/links/answer.h"
 #include "agent/answers/lint/answer.h"

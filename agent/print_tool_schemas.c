@@ -8,11 +8,7 @@
  * stand in it; and no sentence, because all of them together are read by a model.
  */
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/base.h"
 
 #define LOCAL "#/$defs/"
 #define COMMON "common.schema.json"

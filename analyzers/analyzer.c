@@ -1,10 +1,6 @@
 /* analyzer - analyzers by name, and which samples their windows must hold. */
 #include "analyzers/analyzer.h"
 
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/measure/observe.h"
 #include "config/config.h"
 

@@ -2,17 +2,7 @@
  * two. */
 #include "analyzers/finding_build.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/fabric.h"
-#include "db/model/entity.h"
 
 /* finding_list - lists of findings that grow, sort and merge. */
 

@@ -2,13 +2,6 @@
 #include "config/address.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* The end of the host in @text, which begins at *@host; *@ret_port is the port's text, or NULL.
  * NULL when the brackets are wrong. */

@@ -1,15 +1,6 @@
 /* class_policy - the tables of words, and which one holds for a class. */
 #include "config/class_policy.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
-
 /*
  * Sources: DCQCN (Zhu et al., SIGCOMM 2015); Ultra Ethernet Specification 1.0.1 (UET does without
  * PFC and without order); MRC (Open Compute Project, 2026: SRv6, trimming, PFC off); credit-based

@@ -7,9 +7,7 @@
 #define RW_CONFIG_CLASS_POLICY_H
 
 #include "config/fabric.h"
-
-struct err;
-struct str;
+#include "base/base.h"
 
 /* What a congestion policy says of a class that works by it. */
 struct class_policy {

@@ -2,16 +2,9 @@
  * says what may be in the file, config_build.c what becomes of it. */
 #include "config/config.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config_build.h"
 
 enum { MAX_MISTAKES = 50 };

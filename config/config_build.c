@@ -3,15 +3,6 @@
  * seen together is checked: limits the wrong way round, patterns that match nothing. */
 #include "config/config_build.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/address.h"
 #include "config/fabric.h"
 #include "config/option.h"

@@ -1,12 +1,5 @@
 /* config_credentials - the log-ins of the configuration: each secret is named, never contained. */
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config_build.h"
 #include "base/locked.h"
 #include "config/config.h"

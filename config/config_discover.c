@@ -1,13 +1,6 @@
 /* config_discover - a configuration otherwise than the file has it: with links that LLDP reports
  * and jobs that the scheduler tells, and as one of the agents that share the fabric works by it. */
-#include <errno.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/address.h"
 #include "config/config_build.h"
 #include "config/schema.h"

@@ -1,11 +1,6 @@
 /* config_fabric - the fabric graph of a configuration: devices, what the site means to do, links,
  * LAGs and given ECMP groups; every reference must name something that is there. */
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/address.h"
 #include "config/class_policy.h"
 #include "config/config_build.h"

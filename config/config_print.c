@@ -3,15 +3,7 @@
  * YAML, and type, range, default and meaning of every key. Text, JSON, the manual page and
  * docs/configuration.md are made of that walk.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/schema.h"
 
 /* ---- the configuration as YAML -------------------------------------------- */

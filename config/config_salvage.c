@@ -1,12 +1,6 @@
 /* config_salvage - finds store.path in a configuration with mistakes. */
 #include "config/config_salvage.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "config/yaml.h"
 
 static char *salvage_tree(const struct yaml_node *root)

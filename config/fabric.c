@@ -1,13 +1,6 @@
 /* fabric - looks up and orders devices and ports, and derives ECMP groups from the links. */
 #include "config/fabric.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
-
 static const char *const role_names[] = {"leaf", "spine", "superspine", "other"};
 
 const char *device_role_name(enum device_role role)

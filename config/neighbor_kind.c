@@ -1,11 +1,6 @@
 /* neighbor_kind - the rules of neighbor_kind.h, in their order. */
 #include "config/neighbor_kind.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 static const char *const kind_words[] = {
 	[NEIGHBOR_HOST] = "host", [NEIGHBOR_SWITCH] = "switch", [NEIGHBOR_UNKNOWN] = "unknown"};
 

@@ -1,20 +1,6 @@
 /* option - reads, checks, stores and prints one option. One row per type says how. */
 #include "config/option.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
-
 /* A value of any type, between its text and its place in the options struct. */
 union value {
 	bool b;

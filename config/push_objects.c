@@ -1,16 +1,7 @@
 /* push_objects - reads "TYPE IDS=NAMES". */
 #include "config/push_objects.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
 
 /* Object types of SAI, with their numbers there (sai_object_type_t in inc/saitypes.h). */
 static const struct {

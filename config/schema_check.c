@@ -2,17 +2,8 @@
 #include "config/schema.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/address.h"
 #include "config/class_policy.h"
 #include "config/push_objects.h"

@@ -1,16 +1,6 @@
 /* schema_read - a yaml tree into the structs of the sections, by their rows; every mistake has its
  * place and says what is expected. */
-#include <assert.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/map.h"
 #include "config/schema.h"
 
 enum { MAX_VALUES = 4096, MAX_FIELDS = 64 };

@@ -3,15 +3,8 @@
 #include "config/topology.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/fabric.h"
 
 static bool topology_given(const char *text)

@@ -1,17 +1,8 @@
 /* yaml - reads a YAML text into nodes with their places. Built on libyaml's events: its own
  * document loader resolves aliases and drops the places of keys. */
-#include "base/str.h"
 #include "config/yaml.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <yaml.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/map.h"
 
 struct yaml_level { /* one open list or map */
 	struct yaml_node *node;

@@ -1,11 +1,7 @@
 /* open - chooses the implementation of a store by path or URL. */
 #include "db/open.h"
 
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/clickhouse/clickhouse.h"
 #include "db/series/history.h"
 #include "db/sqlite/schema/store_lock.h"

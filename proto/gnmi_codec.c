@@ -2,13 +2,7 @@
  * walker (gnmi_walk.c) reads the usual stream. */
 #include "proto/gnmi_codec.h"
 
-#include <errno.h>
 #include <gnmi.pb-c.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 _Static_assert((int)GNMI_POLL == GNMI__SUBSCRIPTION_LIST__MODE__POLL, "the wire's number");
 _Static_assert((int)GNMI_SAMPLE == GNMI__SUBSCRIPTION_MODE__SAMPLE, "the wire's number");

@@ -1,11 +1,6 @@
 /* gnmi_path - writes canonical paths element by element, and parses those that people write. */
 #include "proto/gnmi_path.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/arena.h"
-
 void gnmi_path_init(struct gnmi_path *path)
 {
 	gnmi_path_cut(path, 0, 0);

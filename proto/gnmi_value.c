@@ -1,13 +1,5 @@
 /* gnmi_value - values as numbers and as text, and the unit of a timestamp. */
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "proto/gnmi.h"
 #include "proto/gnmi_codec.h"
 

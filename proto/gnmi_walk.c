@@ -2,14 +2,7 @@
  * gnmi.proto; a tag is (number << 3) + type, here always one byte. */
 #include "proto/gnmi_walk.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "proto/gnmi_codec.h"
 
 #define GNMI_FORMS_MAX (1u << 19) /* ways to write them, prefixes included */

@@ -2,18 +2,11 @@
  * messages to the threads and takes their results. */
 #include "agent/alert/alert.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/incident/incident_json.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/curl_io.h"
-#include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 #include "db/store/store.h"

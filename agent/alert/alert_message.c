@@ -1,17 +1,10 @@
 /* alert_message - texts of an incident, copied for a sender. */
 #include "agent/alert/alert_message.h"
 
-#include <ctype.h>
 #include <jansson.h>
-#include <math.h>
-#include <string.h>
 
 #include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 
 static const char *const event_names[ALERT_EVENTS] = {

@@ -3,15 +3,9 @@
  */
 #include "agent/alert/receiver.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/loop.h"
 #include "config/schema.h"
 

@@ -9,16 +9,10 @@
  * An Alertmanager knows no acknowledgement. It is given a silence for this incident instead, so
  * that it stops to repeat its notification; the label "incident" never comes again.
  */
-#include <errno.h>
 #include <jansson.h>
-#include <string.h>
 
 #include "agent/alert/sender.h"
 #include "config/receiver_rows.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 
 #define BATCH 64

@@ -2,8 +2,6 @@
  * standard input, the most needed words in its environment. */
 #include "agent/alert/sender.h"
 #include "config/receiver_rows.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 static int command_send(const struct sender_ask *ask, struct err *e)
 {

@@ -3,17 +3,11 @@
  * such as sendmail. The first mail of an incident has an id made from the incident's; the others
  * refer to it, so that a mail reader shows them as one thread (RFC 5322 section 3.6.4).
  */
-#include <string.h>
 #include <time.h>
 
 #include "agent/alert/sender.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/receiver_rows.h"
 
 #define LOCAL_MTA "smtp://127.0.0.1:25"

@@ -4,13 +4,10 @@
  * that is what the journal and local daemons read there. UDP and local sockets tell of a loss only
  * sometimes; TCP is closed in order, so that a server which is gone is noticed.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -18,11 +15,6 @@
 
 #include "agent/alert/sender.h"
 #include "config/receiver_rows.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/address.h"
 
 #define PORT_UDP 514 /* RFC 5426 section 3.3 */

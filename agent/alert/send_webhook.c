@@ -3,17 +3,11 @@
  * it is signed: X-Rocewatch-Signature: t=SECONDS,v1=HEX, where HEX is HMAC-SHA256 over "SECONDS."
  * and the body. X-Rocewatch-Delivery stays the same when a message is tried again.
  */
-#include <errno.h>
 #include <jansson.h>
-#include <string.h>
 
 #include "agent/alert/sender.h"
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/bytes.h"
-#include "base/str.h"
 #include "config/receiver_rows.h"
 
 static char *webhook_body(const struct alert_message *message)

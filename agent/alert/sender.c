@@ -1,23 +1,15 @@
 /* sender - what several senders share: secrets, requests, the text for people. */
 #include "agent/alert/sender.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "base/process.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 #define ANSWER_SHOWN 160
 

@@ -1,16 +1,12 @@
 /* pcap_document - the frame of the document of a capture; pcap_parts.h has its parts. */
 #include "agent/capture/pcap_document.h"
 
-#include <math.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
 #include "agent/capture/pcap_value.h"
 
 /* ---- what is no RoCE: counters by number, and the names of frequent ones ---- */

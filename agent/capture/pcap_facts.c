@@ -1,11 +1,6 @@
 /* pcap_facts - one function per line. */
 #include "agent/capture/pcap_facts.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/chance.h"

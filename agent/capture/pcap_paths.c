@@ -2,12 +2,7 @@
 #include "agent/capture/pcap_paths.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include "base/cleanup.h"
-#include "base/err.h"
 
 static void paths_free(char **v, size_t n)
 {

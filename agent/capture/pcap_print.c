@@ -1,20 +1,11 @@
 /* pcap_print - json, jsonl and csv; the forms for people stand in files of their own. */
 #include "agent/capture/pcap_print.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/capture/pcap_facts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
-#include "agent/document/writer.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/str.h"
 
 /* ---- pcap_view ------------------------------------------------------------- */
 

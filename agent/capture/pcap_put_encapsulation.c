@@ -2,8 +2,6 @@
  * RoCEv2. */
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "collectors/packet/frame/roce_parse.h"
 #include "db/model/flow.h"
 

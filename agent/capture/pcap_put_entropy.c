@@ -1,12 +1,9 @@
 /* pcap_put_entropy - five-tuples, source ports, and how evenly they spread the load. */
-#include <math.h>
 
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/chance.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "collectors/packet/flow/flow_store.h"
 
 /*

@@ -1,8 +1,5 @@
 /* pcap_put_findings - verdicts about counts of the whole capture. */
 
-#include "base/number.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"

@@ -1,11 +1,6 @@
 /* pcap_put_loss - gaps, resends and refusals of the whole capture, and what caused them; many
  * losses in few sentences: all of them, the host that they share, pairs of hosts. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/number.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"

@@ -1,12 +1,6 @@
 /* pcap_put_pause - pause frames by priority, and the time that each device paused. */
 #include "agent/capture/pcap_parts.h"
 
-#include <math.h>
-#include <stdio.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"

@@ -1,10 +1,6 @@
 /* pcap_put_reaction - senders after CNPs, receivers after marks. */
 #include "agent/capture/pcap_parts.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"

@@ -2,9 +2,6 @@
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 
-#include <math.h>
-
-#include "base/clock.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
 

@@ -1,9 +1,5 @@
 /* pcap_put_sflow - "sflow" in the document of a capture: what its sFlow datagrams say. */
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/number.h"
-#include "base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"

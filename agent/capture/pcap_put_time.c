@@ -1,10 +1,6 @@
 /* pcap_put_time - the rate of the capture over time; the times of one direction of a queue pair. */
 #include "agent/capture/pcap_parts.h"
 
-#include <math.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"

@@ -1,8 +1,6 @@
 /* pcap_reading - the report under way of one capture. */
-#include <string.h>
 #include <sys/auxv.h>
 
-#include "base/cleanup.h"
 #include "agent/capture/pcap_document.h"
 
 struct pcap_reading *pcap_reading_new(const struct pcap_options *options)

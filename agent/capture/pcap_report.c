@@ -1,10 +1,8 @@
 /* pcap_report - the document and its rows. */
-#include <stdlib.h>
 #include "agent/capture/pcap_report.h"
 
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
-#include "base/str.h"
 
 /* ---- choosing and sorting rows ---------------------------------------------- */
 

@@ -1,13 +1,6 @@
 /* pcap_rhythm - slices, bursts, and the times of sources in them. */
 #include "agent/capture/pcap_rhythm.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
 #include "analyzers/measure/rhythm.h"
 
 #define PACKETS_MAX 1000000

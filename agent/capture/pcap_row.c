@@ -1,14 +1,7 @@
 /* pcap_row - values of a row, as text or as JSON. */
 #include "agent/capture/pcap_row.h"
 
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 
 #define REAL_PLAIN_MAX 9e14 /* has REAL_DIGITS digits before the point */
 

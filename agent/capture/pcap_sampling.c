@@ -1,8 +1,6 @@
 /* pcap_sampling - what is known of the sampling of a capture. */
 #include "agent/capture/pcap_sampling.h"
 
-#include <math.h>
-
 #include "agent/capture/pcap_value.h"
 #include "agent/capture/pcap_verdict.h"
 

@@ -1,11 +1,6 @@
 /* pcap_select - hosts, queue pairs, a priority and times. */
 #include "agent/capture/pcap_select.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/capture/pcap_value.h"
 #include "agent/document/json_value.h"
 

@@ -1,11 +1,6 @@
 /* pcap_verdict - the table of kinds, and the list in the document. */
 #include "agent/capture/pcap_verdict.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 
 static const struct pcap_verdict_info pcap_verdicts[] = {

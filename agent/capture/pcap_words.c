@@ -1,12 +1,6 @@
 /* pcap_words - numbers with separators, and words that are wrapped. */
 #include "agent/capture/pcap_words.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 

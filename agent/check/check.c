@@ -4,12 +4,6 @@
  */
 #include "agent/check/check.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"

@@ -1,5 +1,4 @@
 /* check_audit - findings of the topology audit. */
-#include <math.h>
 
 #include "agent/answers/common/limits.h"
 #include "agent/answers/counters/counters_document.h"
@@ -7,7 +6,6 @@
 #include "agent/client/client.h"
 #include "agent/check/check_source.h"
 #include "agent/document/json_value.h"
-#include "base/err.h"
 #include "db/model/entity.h"
 
 static bool audit_is_kind(const char *const *kinds, enum cause cause, const char *kind)

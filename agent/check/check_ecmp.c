@@ -4,7 +4,6 @@
  * groups whose members a hash chooses: where packets are spread one by one the verdict of the
  * windows counts, as for an incident, and where the senders choose the paths nothing is judged.
  */
-#include <math.h>
 
 #include "agent/check/check.h"
 #include "agent/reports/report.h"

@@ -1,9 +1,6 @@
 /* check_accept - is the fabric ready for a job? All checks for the job's hosts, a line each. */
-#include <errno.h>
-#include <math.h>
 
 #include "agent/answers/watch/watch_frame.h"
-#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "config/config.h"

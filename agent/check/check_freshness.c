@@ -1,15 +1,10 @@
 /* check_freshness - how old the newest data of each device is, and whether new data still arrives:
  * the agent's canary goes from the wire to the database. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/client/peek.h"
 #include "agent/answers/status/unjudged.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "config/config.h"
 #include "db/series/history.h"

@@ -4,16 +4,6 @@
  */
 #include "agent/check/check_line.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/text_clean.h"
-#include "base/err.h"
 #include "agent/check/check.h"
 #include "agent/document/json_value.h"
 

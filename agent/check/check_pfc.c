@@ -3,12 +3,8 @@
  * frames only, the share is an upper bound: it warns and is never critical. Without ranges of the
  * user's own the open incidents that show in pause decide.
  */
-#include <math.h>
-#include <string.h>
 
 #include "agent/answers/watch/watch_frame.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "agent/check/check_source.h"
 #include "agent/client/client.h"
 #include "agent/answers/counters/counters_document.h"

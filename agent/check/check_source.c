@@ -1,14 +1,6 @@
 /* check_source - makes and keeps documents, and holds rows against the scope. */
 #include "agent/check/check_source.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/served.h"

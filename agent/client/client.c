@@ -1,20 +1,13 @@
 /* client - opens the database and the configuration that a reading command works on. */
 #include "agent/client/client.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pwd.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/client/control.h"
 #include "agent/modules.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/config_salvage.h"
 #include "config/yaml.h"

@@ -2,24 +2,16 @@
  * short-lived; what they can make the agent allocate is bounded. */
 #include "agent/client/control.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 #define GROUP "rocewatch"
 #define CALL_TIMEOUT_MS 5000

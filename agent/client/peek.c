@@ -1,14 +1,7 @@
 /* peek - a quick look at a database. */
 #include "agent/client/peek.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "agent/client/client.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "config/config.h"
 #include "db/model/metric.h"
 #include "db/open.h"

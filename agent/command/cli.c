@@ -5,16 +5,10 @@
  */
 #include "agent/command/command.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "agent/command/cli_help.h"
 
 #define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"

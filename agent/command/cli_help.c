@@ -4,14 +4,7 @@
  */
 #include "agent/command/cli_help.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* A blank at which no line ends. */
 #define NO_BREAK '\x01'

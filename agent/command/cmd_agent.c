@@ -1,12 +1,10 @@
 /* cmd_agent - "rocewatch agent": collectors, store and analyzers in the foreground. */
-#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/command/command.h"
 #include "agent/daemon/agent.h"
 #include "agent/daemon/reload.h"
-#include "base/str.h"
 #include "agent/jail/parser_child.h"
 
 /* ---- cmd_parser - "rocewatch parser": reads packets for the agent that started it. */

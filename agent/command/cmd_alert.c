@@ -1,18 +1,11 @@
 /* cmd_alert - "rocewatch alert": the receivers, what each one got, and a test of a receiver. */
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/client/client.h"
 #include "agent/command/command.h"
 #include "agent/alert/sender.h"
 #include "agent/incident/silence.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
-#include "base/str.h"
 #include "agent/answers/alerts/alert_views.h"
 #include "config/config.h"
 #include "db/store/store.h"

@@ -2,12 +2,6 @@
  * result with its unit. docs/formulas.md derives them. */
 #include "agent/command/command.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/sizing.h"

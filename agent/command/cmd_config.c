@@ -7,17 +7,10 @@
 #include "agent/answers/settings/config_document.h"
 #include "agent/modules.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "agent/import/import_sonic.h"
 #include "config/profile/config_profiles.h"
 #include "config/config.h"

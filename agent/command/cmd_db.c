@@ -2,23 +2,14 @@
 #include "agent/command/command.h"
 #include "agent/document/json_value.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/answers/query/query.h"
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
 #include "agent/history/case_export.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/clickhouse/ch_rows.h"
 #include "db/model/metric.h"
 #include "db/open.h"

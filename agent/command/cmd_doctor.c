@@ -1,14 +1,7 @@
 /* cmd_doctor - "rocewatch doctor": how the collection itself is doing, and what to do about it. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "agent/document/json_value.h"
 #include "agent/support/bundle.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/command/command.h"
 #include "agent/answers/doctor/doctor_coverage.h"
 #include "agent/document/quantity.h"

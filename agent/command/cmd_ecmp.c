@@ -1,16 +1,10 @@
 /* cmd_ecmp - commands that print one answer: "rocewatch ecmp": how even the ECMP groups are, and
  * which flows share the hot member; "pause [tree|ports]": who pauses whom; "steps": the training
  * rhythm of each job. */
-#include <errno.h>
-#include <stdio.h>
 
 #include "agent/command/command.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/answers/served/served_ecmp.h"
 #include "agent/answers/pause/rows.h"
-#include "base/arena.h"
 #include "agent/answers/steps/steps_document.h"
 
 static int answer_failed(int rc, const struct err *e)

@@ -1,8 +1,5 @@
 /* cmd_help - "rocewatch help": the same pages as --help, and topics. */
-#include <stdio.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/command/cli_help.h"
 #include "agent/command/command.h"
 

@@ -2,21 +2,12 @@
  * history that another database has. */
 #include "agent/command/command.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/import/import_host.h"
 #include "agent/import/past.h"
 #include "agent/modules.h"
 #include "agent/ranks/rank_answer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/locked.h"
-#include "base/str.h"
 #include "config/config.h"
 
 enum { FILES_MOST = 4096 };

@@ -1,8 +1,5 @@
 /* cmd_incident - "rocewatch incident": the incidents as a list, a card, a timeline or an export,
  * and what people do to them. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/command/command.h"
 #include "agent/answers/incident/incident_burst.h"
@@ -15,10 +12,6 @@
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger.h"
 #include "agent/web/runbook.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/series/history.h"

@@ -1,8 +1,4 @@
 /* cmd_lint - "rocewatch lint": what would be wrong with a fabric, before it is built or changed. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/answers/lint/answer.h"
 #include "agent/client/client.h"
@@ -11,9 +7,6 @@
 #include "agent/modules.h"
 #include "agent/tuning/tune_documents.h"
 #include "agent/tuning/tune_lint.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 
 #define LINT_SPAN_NS (15 * 60 * NS_PER_S)

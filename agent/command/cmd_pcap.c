@@ -2,10 +2,7 @@
  * cmd_pcap - "rocewatch pcap FILE..." and "rocewatch pcap -i IFACE": what RoCEv2 did in a capture.
  * Needs no configuration and no database. agent/capture makes and prints the report.
  */
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <string.h>
 
 #include "agent/capture/pcap_paths.h"
 #include "agent/capture/pcap_print.h"
@@ -16,9 +13,6 @@
 #include "agent/document/paper.h"
 #include "agent/document/quantity.h"
 #include "agent/jail/privilege.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "collectors/packet/capture/capture_files.h"
 #include "collectors/packet/capture/pcap.h"
 

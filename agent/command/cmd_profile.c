@@ -2,12 +2,8 @@
  * cmd_profile - "rocewatch profile": lists and shows the profiles, and tests one on a live device
  * (profile_test).
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/command/command.h"
 #include "agent/answers/settings/config_document.h"
 #include "agent/document/json_value.h"

@@ -4,13 +4,6 @@
  */
 #include "agent/command/command.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/answers/query/query.h"
 #include "db/series/history.h"
 

@@ -5,10 +5,7 @@
  * Everything is read and checked before OUT.db is made. When anything fails later, OUT.db is
  * removed again: it never holds half a case.
  */
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,9 +20,6 @@
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"
 #include "agent/judge/resume.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "collectors/recorded/replay.h"
 #include "collectors/recorded/replay_capture.h"
 #include "config/config.h"

@@ -3,14 +3,8 @@
  * with
  * --check also an exit code and a line for monitoring.
  */
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
 
 #include "agent/check/check_source.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/check/check.h"
 #include "agent/command/command.h"
 #include "agent/document/paper.h"

@@ -5,19 +5,11 @@
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "agent/answers/topology/topology_document.h"
 #include "agent/jobs/slurm.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/topology.h"
 

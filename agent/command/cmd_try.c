@@ -10,13 +10,9 @@
 #include "agent/command/command.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,12 +25,8 @@
 #include "agent/answers/doctor/doctor_coverage.h"
 #include "agent/command/survey.h"
 #include "agent/document/paper.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "base/str.h"
 #include "config/config.h"
 
 #define SURVEY_NS (15 * NS_PER_S) /* for who they are; a silent one is named */

@@ -1,11 +1,6 @@
 /* cmd_tune - "rocewatch tune": threshold changes as reviewable sheets, who decided what, and the
  * proof afterwards. rocewatch never logs in to a switch. */
-#include <errno.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/tuning/tune_view.h"
 #include "agent/client/client.h"
@@ -18,10 +13,6 @@
 #include "agent/tuning/tune_record.h"
 #include "agent/tuning/tune_review.h"
 #include "analyzers/tune/tune_effect.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"

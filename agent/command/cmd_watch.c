@@ -2,8 +2,6 @@
  * cmd_watch - "rocewatch watch": the live screen (agent/screen/screen_run) in a terminal; a frame
  * as text or as a document with --once, and one after the other into a pipe.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,10 +12,6 @@
 #include "agent/answers/watch/watch_now.h"
 #include "agent/command/command.h"
 #include "agent/screen/screen_run.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 
 #define INTERVAL_NS (2 * NS_PER_S)
 #define INTERVAL_MIN_NS (200 * NS_PER_MS)

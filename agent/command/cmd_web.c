@@ -1,8 +1,5 @@
 /* cmd_web - "rocewatch web": page, JSON API, event stream and metrics over HTTP. */
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,12 +12,8 @@
 #include "agent/web/http.h"
 #include "agent/web/web_documents.h"
 #include "agent/web/web_server.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/address.h"
 #include "config/config.h"
 #include "db/series/history.h"

@@ -1,17 +1,9 @@
 /* cmd_xray - "rocewatch xray": the hash of switches learned from samples, where flows go, and
  * source ports that spread them. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/client/client.h"
 #include "agent/command/command.h"
 #include "agent/xray/xray_answer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/config.h"
 
 #define XRAY_SPAN_NS (24 * 3600 * NS_PER_S)

@@ -2,21 +2,11 @@
  * command_run - what commands have in common: the words that a command offers are looked up and
  * run in one place, and a document is opened, made and printed in one.
  */
-#include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/answers/common/served.h"
 #include "agent/command/command.h"
 #include "agent/document/json_value.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 /* command_rows - what the rows of commands and subcommands say. */
 

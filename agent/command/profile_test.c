@@ -4,23 +4,11 @@
  */
 #include "agent/command/profile_test.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/common/text.h"
 #include "agent/document/json_value.h"
 #include "agent/document/shape.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "collectors/gnmi/gnmi.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/target/collector.h"

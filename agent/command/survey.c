@@ -1,16 +1,8 @@
 /* survey - see survey.h. */
 #include "agent/command/survey.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/modules.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/loop.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "collectors/gnmi/gnmi.h"
 #include "collectors/snmp/snmp.h"
 #include "config/config.h"

@@ -2,11 +2,7 @@
  * the loop and all that runs on it; every function runs on the loop thread. */
 #include "agent/daemon/agent.h"
 
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/alert/alert.h"
@@ -35,12 +31,9 @@
 #include "agent/judge/resume.h"
 #include "agent/sources/discovery.h"
 #include "agent/sources/sources.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/gnmi/grpc_io.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"

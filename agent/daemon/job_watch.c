@@ -1,21 +1,13 @@
 /* job_watch - follows the files of the scheduler. */
 #include "agent/daemon/job_watch.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "agent/daemon/agent_state.h"
 #include "agent/jobs/job_file.h"
 #include "agent/judge/health.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/store/store.h"
 

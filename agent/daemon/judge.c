@@ -1,20 +1,11 @@
 /* judge - hands what judge_read gathered to the pipeline, and says which share is late. */
 #include "agent/daemon/judge.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/judge/health.h"
 #include "agent/judge/pipeline.h"
 #include "agent/judge/resume.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/open.h"
 #include "db/series/history.h"

@@ -1,23 +1,13 @@
 /* life - reads the signs of life of former agents from the database, and writes this agent's. */
 #include "agent/daemon/life.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/sources/sources.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "collectors/target/collector.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"

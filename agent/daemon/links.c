@@ -2,18 +2,12 @@
  */
 #include "agent/daemon/links.h"
 
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/judge/pipeline.h"
 #include "agent/sources/discovery.h"
 #include "agent/sources/sources.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/open.h"
 #include "db/series/history.h"

@@ -2,9 +2,6 @@
  * its sessions and its place in the polling interval. */
 #include "agent/daemon/reload.h"
 
-#include <errno.h>
-#include <stdio.h>
-
 #include "agent/alert/alert.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/job_watch.h"
@@ -21,10 +18,7 @@
 #include "agent/modules.h"
 #include "agent/sources/discovery.h"
 #include "agent/sources/sources.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/profile/config_profiles.h"
 

@@ -1,15 +1,8 @@
 /* ship_agent - sinks by configuration. */
 #include "agent/daemon/ship_agent.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/judge/health.h"
 #include "config/config.h"

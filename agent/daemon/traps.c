@@ -1,9 +1,6 @@
 /* traps - opens the trap receiver and finds the target that a trap's sender address belongs to. */
 #include "agent/daemon/traps.h"
 
-#include <string.h>
-
-#include "base/err.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/judge/pipeline.h"
 #include "agent/sources/sources.h"

@@ -2,9 +2,6 @@
  * applied. */
 #include "agent/daemon/tune_agent.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
 #include "agent/client/control.h"
 #include "agent/document/json_value.h"
 #include "agent/tuning/tune_json.h"
@@ -12,11 +9,7 @@
 #include "agent/tuning/tune_record.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_verify.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "db/open.h"
 #include "db/series/history.h"
 

@@ -1,13 +1,9 @@
 /* web - decides what a configuration means for the web server's process. */
 #include "agent/daemon/web.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,11 +12,9 @@
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/life.h"
 #include "agent/judge/health.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/process.h"
-#include "base/str.h"
 #include "config/config.h"
 
 /* web_child - posix_spawn, a pidfd on the loop that says when the process ended, and growing gaps

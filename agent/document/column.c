@@ -1,14 +1,6 @@
 /* column - cells of tables, for people and for programs. */
 #include "agent/document/column.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 

@@ -1,14 +1,6 @@
 /* json_value - single values into a document and out of it. */
 #include "agent/document/json_value.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-#include "base/text_clean.h"
-
 /* ---- json_print - writes JSON, with an escape for what must not reach a terminal. */
 
 /* jansson hands over runs of whole characters. Outside of strings JSON is plain ASCII, so an escape

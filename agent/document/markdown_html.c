@@ -1,12 +1,6 @@
 /* markdown_html - line by line: what a line begins with decides which block it belongs to. */
 #include "agent/document/markdown_html.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/str.h"
-
 enum block { BLOCK_NONE, BLOCK_TEXT, BLOCK_LIST, BLOCK_STEPS, BLOCK_TABLE, BLOCK_CODE };
 
 struct markdown {

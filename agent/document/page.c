@@ -1,17 +1,6 @@
 /* page - adds blocks to a page. */
 #include "agent/document/page.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "agent/document/page_blocks.h"
 #include "agent/document/quantity.h"
 #include "agent/document/shape.h"

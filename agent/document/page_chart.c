@@ -1,11 +1,6 @@
 /* page_chart - scales, numbers and rows of characters of charts. */
 #include "agent/document/page_chart.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/page.h"
 
 double page_value_at(const struct page_line *line, size_t i)

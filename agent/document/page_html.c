@@ -2,12 +2,7 @@
  * page_html - a page as one html file that needs no other: inline styles and tables for mail
  * clients, a stylesheet only for what styles cannot say (dark colours, printing).
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 

@@ -1,8 +1,5 @@
 /* page_md - a page as markdown with the tables of GitHub (CommonMark and GFM). */
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 

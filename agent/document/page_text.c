@@ -1,11 +1,5 @@
 /* page_text - a page as plain text of a given width. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/page_chart.h"
 #include "agent/document/page_writers.h"
 #include "agent/document/page.h"

@@ -1,18 +1,12 @@
 /* paper - size of the terminal, and the characters of the locale. */
 #include "agent/document/paper.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 
 size_t paper_width(FILE *out, size_t usual, size_t most)
 {

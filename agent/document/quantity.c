@@ -1,14 +1,6 @@
 /* quantity - a number with as many digits as people can use, and its unit. */
 #include "agent/document/quantity.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-
 void str_add_scaled(struct str *out, double value, const char *suffix)
 {
 	if (*suffix == 'B' || *suffix == 'b')

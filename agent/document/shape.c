@@ -1,13 +1,8 @@
 /* shape - structs to documents and cells, by the table of their members. */
 #include "agent/document/shape.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/str.h"
 #include "agent/document/column.h"
 #include "agent/document/json_value.h"
-#include "base/arena.h"
 
 /* ---- shape_read - documents to structs, by the table of their members. */
 

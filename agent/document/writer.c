@@ -2,18 +2,10 @@
  * html and md are pages. */
 #include "agent/document/writer.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
 #include "agent/document/paper.h"
 #include "agent/document/shape.h"
-#include "base/text_clean.h"
 
 /* ---- csv_field - one field of a csv line. */
 

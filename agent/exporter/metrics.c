@@ -7,12 +7,6 @@
  */
 #include "agent/exporter/metrics.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "agent/client/client.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/exporter/metrics_page.h"

@@ -1,12 +1,6 @@
 /* metrics_agent - families about the agent itself, its data, its targets and its queues, the
  * receivers of its alerts, and where the store's content goes as well. */
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/exporter/metrics_page.h"
 #include "config/config.h"

@@ -1,12 +1,6 @@
 /* metrics_fabric - families about the fabric: its state, golden signals, incidents, money, paused
  * ports, ECMP groups and jobs. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/exporter/metrics_page.h"
 #include "db/model/cause.h"
 #include "db/model/golden.h"

@@ -1,13 +1,6 @@
 /* metrics_page - samples of the page: labels, numbers, states, and what was cut. */
 #include "agent/exporter/metrics_page.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/text_clean.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 
 /* ---- one sample ------------------------------------------------------------ */

@@ -3,10 +3,7 @@
  * large fabric that is hundreds of thousands of series, so by default only ports that stand out are
  * on the page: those that are paused most, the busiest uplinks, and subjects of open incidents.
  */
-#include <stdio.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/exporter/metrics_page.h"
 #include "agent/client/client.h"
 #include "config/config.h"

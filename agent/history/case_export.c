@@ -1,17 +1,8 @@
 /* case_export - writes fabric.yaml and samples.tsv from a database. */
 #include "agent/history/case_export.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "agent/document/paper.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"
 

@@ -4,8 +4,6 @@
 #include "agent/client/client.h"
 #include "analyzers/measure/input.h"
 #include "analyzers/measure/observe.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

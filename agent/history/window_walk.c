@@ -1,13 +1,7 @@
 /* window_walk - reads history some windows at a time and hands them on one by one. */
 #include "agent/history/window_walk.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "agent/client/client.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "db/series/history.h"

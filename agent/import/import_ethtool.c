@@ -9,18 +9,7 @@
  */
 #include "agent/import/import_host.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 
 enum { READINGS_MOST = 65536, MODULE_MAX = 64 };

@@ -1,16 +1,7 @@
 /* import_host - the sentences of a document. */
 #include "agent/import/import_host.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
-#include "base/text_clean.h"
 
 json_t *import_document(const char *kind)
 {

@@ -1,7 +1,5 @@
 /* import_kinds - the kinds of texts of hosts, and how their documents print. */
-#include <stdio.h>
 
-#include "base/cleanup.h"
 #include "agent/document/json_value.h"
 #include "agent/import/import_host.h"
 #include "agent/import/past.h"

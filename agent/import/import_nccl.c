@@ -1,18 +1,8 @@
 /* import_nccl - what NCCL and its tests print. */
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/document/json_value.h"
 #include "agent/import/import_host.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "base/stats.h"
-#include "base/str.h"
 
 /*
  * import_nccl_log - NCCL_DEBUG=INFO: "HOST:PID:TID [GPU] NCCL INFO ...", of any number of ranks and

@@ -1,16 +1,7 @@
 /* import_nvue - reads one NVUE document of Cumulus Linux into a device and its thresholds. */
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/import/import_internal.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* every port that has no profile of its own; as import_print writes it */
 #define EVERY_PORT "*"

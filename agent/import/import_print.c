@@ -1,16 +1,8 @@
 /* import_print - writes what was imported as YAML: devices, links, lossless priorities, thresholds.
  * `config check` accepts the result as it is. */
-#include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/import/import_sonic.h"
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "agent/import/import_internal.h"
 #include "config/class_policy.h"
 #include "config/profile/profile.h"

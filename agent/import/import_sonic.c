@@ -2,19 +2,9 @@
 #include "agent/import/import_sonic.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/import/import_internal.h"
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_tune.h"
 #include "config/class_policy.h"

@@ -6,17 +6,7 @@
  */
 #include "agent/import/past_internal.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 #define TIME_MOST_MS 9e12 /* the year 2255: nanoseconds have 63 bits */
 

@@ -5,21 +5,12 @@
  */
 #include "agent/import/past_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/document/json_value.h"
 #include "agent/document/paper.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 
 #define STATE_MAX ((size_t)1 << 20)
 #define PAST_FORMAT 1 /* of past.json */

@@ -3,20 +3,11 @@
  * they are written, the next stretch. A stretch that is too much for the server, or whose answer is
  * too long, is halved; small answers let it grow again.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "agent/document/json_value.h"
 #include "agent/import/import_host.h"
 #include "agent/import/past_internal.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/profile/profile_push.h"
 #include "db/model/cause.h"
 

@@ -2,15 +2,6 @@
  * a time series database, and the devices of one fabric as the labels there name them. */
 #include "agent/import/past_internal.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/fabric.h"
 #include "config/profile/profile.h"

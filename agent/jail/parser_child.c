@@ -2,11 +2,7 @@
 #include "agent/jail/parser_child.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,12 +11,8 @@
 #include "agent/jail/parser_wire.h"
 #include "agent/jail/privilege.h"
 #include "agent/jail/sandbox.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/target/collector.h"
 #include "config/config.h"
 

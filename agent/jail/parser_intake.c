@@ -1,16 +1,7 @@
 /* parser_intake - checks messages of a parser, one function for each kind. */
 #include "agent/jail/parser_intake.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "collectors/packet/datagram/datagram_senders.h"
 #include "collectors/push/pushed.h"
 #include "config/address.h"

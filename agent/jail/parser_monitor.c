@@ -2,13 +2,9 @@
  */
 #include "agent/jail/parser_monitor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,13 +13,9 @@
 #include "agent/jail/parser_intake.h"
 #include "agent/jail/parser_wire.h"
 #include "agent/jail/privilege.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/process.h"
-#include "base/str.h"
 #include "config/config.h"
 
 struct parser_process_options {

@@ -1,14 +1,10 @@
 /* parser_wire - writes and reads the messages between the agent and its parsers. */
 #include "agent/jail/parser_wire.h"
 
-#include <errno.h>
-#include <math.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/loop.h"
 
 enum { CHANNEL_TURN_MESSAGES = 8 };

@@ -2,20 +2,15 @@
 #include "agent/jail/privilege.h"
 
 #include <cap-ng.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 
 #define DEFAULT_USER "rocewatch"
 #define FILES_ENOUGH 65536 /* as in the systemd unit */

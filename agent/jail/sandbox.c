@@ -2,15 +2,12 @@
 #include "agent/jail/sandbox.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,10 +18,7 @@
 #include <unistd.h>
 
 #include "agent/jail/privilege.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/config.h"
 
 void sandbox_add(struct sandbox_paths *paths, const char *path, enum sandbox_use use)

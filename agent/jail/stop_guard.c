@@ -1,15 +1,12 @@
 /* stop_guard - a thread that reads single bytes from a pipe: what happened, as it happens. */
 #include "agent/jail/stop_guard.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
 
 enum { GUARD_SIGNAL = 's', GUARD_STOPPING = 't', GUARD_POOL = 'p', GUARD_DONE = 'd' };

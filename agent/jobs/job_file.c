@@ -1,19 +1,7 @@
 /* job_file - finds out whose file it is, and hands it to the reader of that format. */
 #include "agent/jobs/job_file.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <jansson.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "agent/jobs/job_run.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 
 enum { JOB_FILE_MAX = 256 << 20 }; /* bytes */
 

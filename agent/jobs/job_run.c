@@ -1,13 +1,6 @@
 /* job_run - gathers what a scheduler says into one entry for each job. */
 #include "agent/jobs/job_run.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/map.h"
-#include "base/text_clean.h"
-
 enum { JOB_NAME_BYTES = 200 };
 
 void job_runs_init(struct job_runs *runs, struct arena *a)

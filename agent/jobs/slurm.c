@@ -2,18 +2,6 @@
  * reads them. */
 #include "agent/jobs/slurm.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "agent/jobs/job_run.h"
 
 /* ---- job_slurm - the list "jobs" of `squeue --json`. Names of members: Slurm's data_parser

@@ -2,19 +2,10 @@
 #include "agent/judge/health.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/judge/pipeline.h"
 #include "analyzers/measure/class_world.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "collectors/snmp/trap_receiver.h"
 #include "db/store/store.h"
 

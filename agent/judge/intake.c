@@ -2,11 +2,7 @@
  * analyzers, into the store, or refused and counted. */
 #include "agent/judge/intake.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/judge/pipeline_state.h"
-#include "base/cleanup.h"
 #include "collectors/recorded/replay.h"
 #include "db/store/store.h"
 

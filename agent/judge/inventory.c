@@ -2,15 +2,8 @@
  * attributes. */
 #include "agent/judge/inventory.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/judge/pipeline_state.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/store/store.h"
 
 /* target_status - one row per (device, protocol), written to the store when it changes. The row of

@@ -2,18 +2,10 @@
  * restart. Time comes from the loop's tick or from the samples. */
 #include "agent/judge/pipeline.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/judge/intake.h"
 #include "agent/judge/inventory.h"
 #include "agent/judge/pipeline_state.h"
 #include "agent/judge/windows.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/golden.h"
 #include "db/store/store.h"
 

@@ -1,16 +1,9 @@
 /* resume - feeds the samples and flows of a database to the pipeline, in order of time. */
 #include "agent/judge/resume.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "db/open.h"
 
 /* names_ours - translates numbers of entities and texts by their names. */

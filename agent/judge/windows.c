@@ -2,11 +2,6 @@
  * hands its findings to the store and the ledger. */
 #include "agent/judge/windows.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/incident/ledger.h"
 #include "agent/judge/intake.h"
 #include "agent/judge/pipeline_state.h"
@@ -14,14 +9,9 @@
 #include "analyzers/measure/golden_measure.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/map.h"
 #include "base/process.h"
-#include "base/str.h"
 #include "db/series/window_columns.h"
 #include "db/store/store.h"
 

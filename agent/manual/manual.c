@@ -3,15 +3,10 @@
  * rows as JSON, and a command line that is read but not run. A tool of the build, not installed. */
 #include "agent/manual/manual.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "agent/command/cli_help.h"
-#include "base/cleanup.h"
 
 /* ---- manual_complete - completion of bash and zsh. What can be completed is printed as
  * functions from the rows; complete.sh, complete.bash and complete.zsh are the same for every

@@ -4,15 +4,10 @@
  *
  * manual_page - macros of man(7), and what must be escaped in them.
  */
-#include <ctype.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "agent/command/cli_help.h"
 #include "agent/manual/manual.h"
 #include "agent/modules.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/model/metric.h"

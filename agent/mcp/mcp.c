@@ -7,17 +7,9 @@
  */
 #include "agent/mcp/mcp.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
 #include "agent/mcp/tool_schemas.h"
 #include "agent/web/web_documents.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* A document as text in one line. Longer ones are refused with the advice to ask for less: what
  * reads them has a window of its own. A call may ask for another bound. */

@@ -2,20 +2,11 @@
  * and bytes are bounded. */
 #include "agent/ranks/collective_set.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 
 #define RAS_PORT "28028"
 enum { RAS_HOST_MAX = 256, RAS_LINE_MAX = 256 };

@@ -1,25 +1,10 @@
 /* collective_read - flight recorder, inspector and RAS, each by its own fields, into one set. */
 #include "agent/ranks/collective_set.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/document/shape.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 enum { COLLECTIVE_PARTS_MAX = 4 << 20, COLLECTIVE_NOTES_MAX = 50, COLLECTIVE_WORD = 128 };
 

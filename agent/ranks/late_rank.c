@@ -1,14 +1,6 @@
 /* late_rank - bounds of the clocks by causality, then each collective by order and durations. */
 #include "agent/ranks/late_rank.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-
 enum { LATE_ROUNDS = 16, LATE_CLOCKS_SOLVED = 16 };
 #define LATE_STEP_S 1e-6 /* clocks are told to microseconds */
 

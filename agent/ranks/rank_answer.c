@@ -1,23 +1,10 @@
 /* rank_answer - rows of findings: each host, or rank, with its kind and operation once. */
 #include "agent/ranks/rank_answer.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
 #include "agent/jobs/job_file.h"
 #include "agent/ranks/rank_place.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 
 enum { RANK_ROWS_MAX = 200 };
 

@@ -1,13 +1,6 @@
 /* rank_place - a host's ports by the order of its NICs; incidents first, then counters. */
 #include "agent/ranks/rank_place.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/counters/counters_document.h"
 #include "agent/answers/incident/blame.h"
 #include "agent/answers/incident/incident_read.h"
@@ -15,11 +8,6 @@
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
 #include "agent/ranks/rank_answer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/fabric.h"
 #include "db/model/cause.h"

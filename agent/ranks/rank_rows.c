@@ -1,8 +1,6 @@
 /* rank_rows - the tables of the answer: its document, its columns, and the text for people. */
 #include "agent/document/quantity.h"
 #include "agent/ranks/rank_answer.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 const char *const rank_kinds[LATE_KINDS] = {
 	"began_late", "ended_late", "longest", "not_begun", "behind"};

@@ -3,10 +3,6 @@
  */
 #include "agent/reports/report.h"
 
-#include <stddef.h>
-
-#include "base/str.h"
-
 const struct report *report_by_name(const char *name)
 {
 	for (size_t i = 0; reports[i]; i++)

@@ -1,11 +1,6 @@
 /* report_compare - the same report of earlier ranges, and what differs. */
 #include "agent/reports/report_compare.h"
 
-#include <errno.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "db/series/history.h"

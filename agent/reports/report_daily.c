@@ -1,18 +1,10 @@
 /* report_daily - a day of the fabric on one page: telemetry, incidents and money, pause, load,
  * links, drops, jobs, threshold changes, and how the agent itself does. */
-#include <errno.h>
-#include <math.h>
 
 #include "agent/answers/common/report_page.h"
 #include "agent/answers/links/answer.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/document/page.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/doctor/doctor.h"

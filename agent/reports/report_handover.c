@@ -1,15 +1,8 @@
 /* report_handover - what one shift tells the next: open, closed, money, risk, watch, changes,
  * silences, and who said what. */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/answers/common/report_page.h"
 #include "agent/document/page.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"

@@ -1,13 +1,6 @@
 /* report_links - links over a time range: down, flapping, slow, damaged, mismatched, and what
  * changed. */
-#include <errno.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/alerts/alert_views.h"

@@ -1,12 +1,6 @@
 /* report_parts - reports within reports. */
 #include "agent/reports/report_parts.h"
 
-#include <errno.h>
-#include <math.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"

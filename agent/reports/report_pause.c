@@ -1,6 +1,5 @@
 /* report_pause - PFC pause of a time range: who paused whom and for how long, where it began, what
  * the watchdog did, and whether ECN marked before. */
-#include <errno.h>
 
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"
@@ -10,13 +9,7 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"
 #include "agent/reports/report_shift.h"
-#include "base/arena.h"
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/metric.h"
 

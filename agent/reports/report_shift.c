@@ -1,18 +1,7 @@
 /* report_shift - people, changes, silences, money and staleness of a stretch of time. */
 #include "agent/reports/report_shift.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/common/range_read.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/silence.h"

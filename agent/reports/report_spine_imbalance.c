@@ -2,7 +2,6 @@
  * report_spine_imbalance - how evenly each ECMP group was loaded over the time range: reads the
  * windows from the database, feeds them to the sums (spine_imbalance) and makes the document.
  */
-#include <errno.h>
 
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/spine/answer.h"
@@ -10,10 +9,6 @@
 #include "agent/history/window_walk.h"
 #include "agent/reports/report.h"
 #include "analyzers/measure/ecmp_measure.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

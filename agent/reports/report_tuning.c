@@ -2,19 +2,7 @@
  * what waits, what stands in the way, and which evidence is missing. */
 #include "agent/reports/report_tuning.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "agent/answers/common/range_read.h"
-#include "agent/answers/tuning/answer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/reports/report.h"
 #include "agent/answers/common/report_frame.h"

@@ -1,14 +1,6 @@
 /* canvas - cells, the cutting of text at words, and lines made of cells. */
 #include "agent/screen/canvas.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
-
 #define CUT_ROOM 2 /* a text is cut at a word when that leaves at least 1/2 of the width */
 
 void canvas_init(struct canvas *canvas, int cols, int rows, bool utf8)

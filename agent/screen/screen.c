@@ -1,15 +1,8 @@
 /* screen - the pages on top of each other, the keys, and the frame around each page. */
 #include "agent/screen/screen.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/screen/screen_rows.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 
 /*
  * screen_head - the headline of every page: fabric, wall clock, state and why, age of the data, the

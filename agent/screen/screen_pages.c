@@ -1,7 +1,5 @@
 /* screen_pages - the table of pages, and those that are lists, texts or help. To add one, add its
  * row here. */
-#include <math.h>
-#include <string.h>
 
 #include "agent/answers/doctor/doctor.h"
 #include "agent/answers/incident/blame.h"
@@ -12,9 +10,6 @@
 #include "agent/document/json_value.h"
 #include "agent/screen/screen.h"
 #include "agent/screen/screen_rows.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 
 /*
  * screen_wall - the first page: what is wrong, where, since when, and what it costs.

@@ -1,16 +1,9 @@
 /* screen_rows - cells and orders of the rows that documents give. */
 #include "agent/screen/screen_rows.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 
 /* screen_text - short texts for members of answers, and the filter. */
 

@@ -3,18 +3,12 @@
 #include "agent/screen/screen_run.h"
 
 #include <curses.h>
-#include <errno.h>
 #include <jansson.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -25,10 +19,6 @@
 #include "agent/answers/watch/watch_now.h"
 #include "agent/screen/canvas.h"
 #include "agent/screen/screen.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 
 /* A question has its slot: a newer one replaces it while it waits. An acknowledgement goes first,
  * then the page. */

@@ -2,12 +2,6 @@
  * publishes peers and contradictions. Owns the last report of each device. */
 #include "agent/sources/discovery.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/address.h"
 
 #define QUIET_NS (2 * NS_PER_S)

@@ -1,18 +1,10 @@
 /* sources - opens, updates and closes the collector instances that a configuration asks for. */
 #include "agent/sources/sources.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/incident/incident.h"
 #include "agent/jail/parser_monitor.h"
 #include "agent/judge/health.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "collectors/push/pushed.h"
 #include "config/config.h"
 #include "db/model/metric.h"

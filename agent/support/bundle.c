@@ -1,18 +1,12 @@
 /* bundle - collects the parts, masks them, and writes the archive. */
 #include "agent/support/bundle.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <gnu/libc-version.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -23,13 +17,7 @@
 
 #include "agent/support/secret_mask.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/number.h"
 #include "base/process.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/config_salvage.h"
 #include "db/store/store_state.h"
 

@@ -2,17 +2,10 @@
 #include "agent/support/secret_mask.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 
 /* secret_words - keys whose values are secret or name a secret, and addresses. */
 

@@ -1,18 +1,12 @@
 /* tune_documents - threshold reviews as documents. */
 #include "agent/tuning/tune_documents.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_record.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/series/history.h"

@@ -2,13 +2,6 @@
  * form than the struct in memory. */
 #include "agent/tuning/tune_json.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "analyzers/tune/tune_rules.h"
 

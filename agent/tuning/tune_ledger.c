@@ -1,19 +1,11 @@
 /* tune_ledger - the states of recommendations and what moves them on; see the header. */
 #include "agent/tuning/tune_ledger.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/tuning/tune_json.h"
 #include "analyzers/tune/tune_gate.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
 

@@ -1,12 +1,8 @@
 /* tune_lint - judges sheets by analyzers/lint. */
 #include "agent/tuning/tune_lint.h"
 
-#include <math.h>
-
 #include "agent/client/client.h"
 #include "agent/history/state_read.h"
-#include "base/arena.h"
-#include "base/str.h"
 #include "config/config.h"
 
 /* Does a port of the canary lead over the same kind of link? */

@@ -2,20 +2,12 @@
  * and the windows of a comparison. */
 #include "agent/tuning/tune_read.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "agent/client/client.h"
 #include "agent/history/window_walk.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_evidence.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "db/model/metric.h"

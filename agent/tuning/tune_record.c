@@ -1,14 +1,6 @@
 /* tune_record - names of the states, and the life of the struct. */
 #include "agent/tuning/tune_record.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

@@ -2,11 +2,6 @@
  * changes. */
 #include "agent/tuning/tune_review.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_lint.h"
@@ -16,11 +11,6 @@
 #include "analyzers/tune/tune_gate.h"
 #include "analyzers/tune/tune_rules.h"
 #include "analyzers/tune/tune_sheet.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/model/entity.h"

@@ -2,18 +2,10 @@
  */
 #include "agent/tuning/tune_view.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
 #include "agent/document/quantity.h"
 #include "agent/tuning/tune_json.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
 
 #define PORTS_SHOWN 6
 #define AFFECTED_SHOWN 6

@@ -2,17 +2,6 @@
  * templates of its profile. */
 #include "agent/tuning/vendor_plan.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
-#include "base/text_clean.h"
-
 struct fill {
 	bool undo;
 	const struct tune_sheet *sheet;

@@ -2,12 +2,6 @@
  * check first; and the texts of all vendors as one document. */
 #include "agent/tuning/vendor_plan.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "config/config.h"
 

@@ -2,13 +2,6 @@
 #include "agent/xray/xray_answer.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/number.h"
-#include "base/str.h"
 
 static const struct {
 	const char *word, *why;

@@ -1,13 +1,7 @@
 /* xray_capture - see xray_set.h. */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/xray/xray_set.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "collectors/packet/capture/pcap_file.h"
 #include "collectors/packet/sflow/sflow_decode.h"
 #include "db/model/flow.h"

@@ -1,16 +1,7 @@
 /* xray_csv - see xray_set.h: the set, and the rows of csv files. */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/xray/xray_set.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 
 /* ---- the set --------------------------------------------------------------- */
 

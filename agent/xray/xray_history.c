@@ -1,9 +1,6 @@
 /* xray_history - see xray_set.h. */
-#include <string.h>
 
 #include "agent/xray/xray_set.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/fabric.h"
 #include "db/model/entity.h"
 #include "db/series/history.h"

@@ -2,8 +2,6 @@
  */
 #include "agent/document/quantity.h"
 #include "agent/xray/xray_answer.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define SHAPE struct xray_group_row
 static const struct field xray_group_row_fields[] = {

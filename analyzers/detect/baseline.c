@@ -11,12 +11,7 @@
  * cannot show a drift and are left out. The ledger folds the finding into the incident of a named
  * cause.
  */
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/stats.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"

@@ -17,13 +17,7 @@
  * A setting is a state, so two windows are enough. Behaviour counts only where the counter that
  * stands still is known to count at other ports of the same switch.
  */
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
 #include "config/class_policy.h"

@@ -22,16 +22,10 @@
  * Where the site does without ECN or DCQCN by policy, only what that policy leaves is judged, and
  * pause is normal (information at most).
  */
-#include <math.h>
-#include <string.h>
 
 #include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/finding_build.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

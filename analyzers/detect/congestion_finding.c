@@ -1,16 +1,10 @@
 /* congestion_finding - the finding of a suspect: subject, sentence, evidence, confidence, severity,
  * next steps. */
-#include <inttypes.h>
-#include <math.h>
 
 #include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/detect/nic_finding.h"
 #include "analyzers/finding_build.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 
 /* congestion_nic_finding - the findings of congestion_nic.c: sentence, evidence, roles. */

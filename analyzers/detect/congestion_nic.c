@@ -1,12 +1,7 @@
 /* congestion_nic - judges the two ends of DCQCN by the counters of NICs. */
 #include "analyzers/detect/congestion_nic.h"
 
-#include <math.h>
-
 #include "analyzers/measure/rhythm.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

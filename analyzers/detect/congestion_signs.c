@@ -1,10 +1,6 @@
 /* congestion_signs - reads the signs of a suspect, and finds the signature that fits. */
 #include "analyzers/detect/congestion_signs.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/stats.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/measure/formulas.h"

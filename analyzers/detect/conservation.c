@@ -13,11 +13,6 @@
  * leave the total unchanged. A leaf that merely sends more of something else is not reported.
  */
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/stats.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/conservation_routes.h"

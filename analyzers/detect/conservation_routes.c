@@ -22,16 +22,10 @@
  */
 #include "analyzers/detect/conservation_routes.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyzers/measure/chance.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/class_world.h"
-#include "base/arena.h"
 #include "base/stats.h"
-#include "base/str.h"
 
 /* ---- conservation_finding -------------------------------------------------- */
 

@@ -7,11 +7,7 @@
  * A ring that also waits for a host that pauses all the time may be only the consequence of that
  * storm: pause_storm reports it.
  */
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 

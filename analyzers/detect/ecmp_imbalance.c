@@ -29,20 +29,11 @@
  * that carries less has failed in quality, one that carries nothing is dead. Where senders write
  * the path into each packet (source routed), there is nothing to judge at the switch.
  */
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/observe.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "db/model/finding.h"
 
 /*

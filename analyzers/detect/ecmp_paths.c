@@ -15,12 +15,7 @@
  * what met before still meets, on another link (Zhang et al., Hashing Linearity Enables Relative
  * Path Control in Data Centers, USENIX ATC 2021).
  */
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/class_world.h"

@@ -10,8 +10,6 @@
  * interruptions in two. A switch that restarts takes all its links down:
  * that is a finding about the switch, not about its links.
  */
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
 

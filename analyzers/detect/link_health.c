@@ -4,12 +4,7 @@
  */
 #include "analyzers/detect/link_health.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

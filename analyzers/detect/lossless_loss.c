@@ -19,11 +19,7 @@
  * Any loss in a lossless class is critical and reported after one window: RoCE retransmits from the
  * gap on (go-back-N).
  */
-#include <math.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/observe.h"

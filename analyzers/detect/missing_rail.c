@@ -8,11 +8,8 @@
  * job declares it: it may simply not be in use. Silence counts only once it lasts longer than hosts
  * are silent within a step of the job (analyzers/measure/rhythm.h).
  */
-#include <math.h>
 
-#include "base/arena.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "analyzers/detect/link_health.h"
 #include "analyzers/measure/rhythm.h"
 

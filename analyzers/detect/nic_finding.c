@@ -1,10 +1,6 @@
 /* nic_finding - counters of a NIC beside those of its switch port. */
 #include "analyzers/detect/nic_finding.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "analyzers/measure/input.h"
 
 #define PAUSE_TOLD 0.001 /* share of time, below which two counters need not agree */

@@ -19,13 +19,7 @@
  * every lossless class is declared to lose (MRC, UET with lossless: none), nothing is reported.
  */
 #include <arpa/inet.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/congestion_measure.h"

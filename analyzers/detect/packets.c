@@ -19,12 +19,7 @@
  * looks at pause first, is blind. Where counters come it is congestion's to say.
  */
 #include <arpa/inet.h>
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/congestion_measure.h"

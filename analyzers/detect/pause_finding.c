@@ -1,11 +1,6 @@
 /* pause_finding - pause in words, and who waits as roles of a finding. */
 #include "analyzers/detect/pause_finding.h"
 
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/str.h"
-
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a)
 {
 	if (measured)

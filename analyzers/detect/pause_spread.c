@@ -6,12 +6,7 @@
  * another detector reports it: a host pause_storm, a queue congestion, a ring deadlock. The rest is
  * diffuse: one finding per priority, for all such trees together.
  */
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 #include "analyzers/measure/congestion_measure.h"

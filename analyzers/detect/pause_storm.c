@@ -15,12 +15,7 @@
  * port only, with egress below line rate. Storm rule: SONiC PFC watchdog (swss,
  * pfc_detect_mellanox.lua): no packet leaves while paused.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/nic_finding.h"
 #include "analyzers/detect/pause_finding.h"

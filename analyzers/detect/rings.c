@@ -9,9 +9,6 @@
 #include "analyzers/finding_build.h"
 #include "analyzers/lint/lint_cycle.h"
 #include "analyzers/lint/lint_settings.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define RING_SURE 0.6 /* routes are computed, not read */
 enum { DOWN_NAMED = 3 }; /* of what is down; the rest is counted */

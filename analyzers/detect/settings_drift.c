@@ -14,13 +14,7 @@
  * declaration for many ports cannot do. What most switches show alike is one finding about the
  * fabric: a roll-out, or a configuration file that is out of date.
  */
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/class_world.h"
 #include "config/class_policy.h"

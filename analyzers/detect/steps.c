@@ -21,24 +21,13 @@
  * The job's rates go to the ledger with the findings: they measure what an incident costs
  * (agent/incident/cost.h).
  */
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/job_limits.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/finding_build.h"
-#include "base/number.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 #include "config/fabric.h"
 #include "db/series/series.h"

@@ -18,16 +18,8 @@
  * warning. A rank that is late in every step while all hosts move the same per step is not visible
  * here: that takes samples of parts of a step.
  */
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/nic_finding.h"
 #include "analyzers/measure/observe.h"

@@ -20,14 +20,7 @@
  * at the same time is one finding about all of them, without a device: one reason, not one per
  * switch.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/finding_build.h"
 #include "db/series/window_columns.h"
 

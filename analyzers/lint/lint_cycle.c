@@ -1,10 +1,6 @@
 /* lint_cycle - walks packets, and looks for a ring in what they depend on. */
 #include "analyzers/lint/lint_cycle.h"
 
-#include <string.h>
-
-#include "base/arena.h"
-
 #define FAR UINT32_MAX
 
 struct lint_engine {

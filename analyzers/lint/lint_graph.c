@@ -1,9 +1,6 @@
 /* lint_graph - the fabric as numbers. */
 #include "analyzers/lint/lint_graph.h"
 
-#include "base/arena.h"
-#include "base/str.h"
-
 enum { NO_SWITCH = UINT32_MAX };
 
 size_t lint_next(const uint64_t *set, size_t n, size_t i)

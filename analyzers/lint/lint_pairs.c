@@ -1,13 +1,6 @@
 /* lint_pairs - every failure and every two, without walking each. */
 #include "analyzers/lint/lint_pairs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-
 #define WALK_WORK_MOST 400000000.0 /* of all sets: some seconds */
 enum { TRIES_MOST = 20 };
 #define WALKS_MOST 2000 /* of single sets, in a large fabric */

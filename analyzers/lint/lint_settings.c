@@ -1,15 +1,7 @@
 /* lint_settings - buffers, marks and paths as they are declared. */
 #include "analyzers/lint/lint_settings.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analyzers/measure/formulas.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 
 /* Hosts' capacity over the uplinks'; rounding of speeds is no finding. */

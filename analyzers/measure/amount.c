@@ -1,7 +1,6 @@
 /* amount - counters, peaks and states of a series within a window. */
 #include "analyzers/measure/amount.h"
 
-#include "base/clock.h"
 #include "db/model/metric.h"
 
 #define STATE_AGE_NS (366LL * 86400 * NS_PER_S)

@@ -19,12 +19,6 @@
 #include "analyzers/measure/chance.h"
 
 #include <complex.h>
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 
 #define LAMBDA_MAX 256.0
 #define TAIL_END 1e-12 /* the list of k ends where no more than this is left above */

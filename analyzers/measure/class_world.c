@@ -1,13 +1,6 @@
 /* class_world - from facts to words, and the words as a line. */
 #include "analyzers/measure/class_world.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

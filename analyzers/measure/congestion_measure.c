@@ -1,14 +1,8 @@
 /* congestion_measure - levels of hosts and switches, marks of queues, load of ECMP groups. */
 #include "analyzers/measure/congestion_measure.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyzers/measure/mean.h"
-#include "base/arena.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 
 #define PACKETS_MIN 1000.0 /* with fewer packets a ratio of them says nothing */

@@ -2,16 +2,10 @@
 #include "analyzers/measure/ecmp_measure.h"
 
 #include <arpa/inet.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyzers/measure/chance.h"
 #include "analyzers/measure/class_world.h"
 #include "analyzers/measure/mean.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

@@ -1,8 +1,6 @@
 /* ecn_order - compares Kmin with the depth at which PFC acts. */
 #include "analyzers/measure/ecn_order.h"
 
-#include <math.h>
-
 #include "analyzers/measure/formulas.h"
 
 /* Of q_PFC(k): a Kmin above it leaves senders too little time (docs/formulas.md, ecn_bounds). */

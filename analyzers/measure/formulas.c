@@ -1,12 +1,6 @@
 /* formulas - each function cites one of the sources that formulas.h lists. */
 #include "analyzers/measure/formulas.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stddef.h>
-
-#include "base/cleanup.h"
-
 /* [swss] pause_quanta_per_speed; 1 quantum = 512 bit times = 64 bytes at any speed. */
 static const struct {
 	uint64_t speed_bps;

@@ -2,13 +2,6 @@
  * from the detectors' limits whether that is good. */
 #include "analyzers/measure/golden_measure.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause/pause_graph.h"
 #include "config/class_policy.h"

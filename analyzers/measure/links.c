@@ -1,13 +1,7 @@
 /* links - finds the links of a window, and what links alike measure. */
 #include "analyzers/measure/links.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyzers/measure/input.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/stats.h"
 
 struct link_values { /* of one measure over links that are alike, sorted */

@@ -2,17 +2,8 @@
  * observe.def. */
 #include "analyzers/measure/nic.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyzers/measure/input.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

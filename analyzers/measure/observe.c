@@ -4,17 +4,9 @@
  */
 #include "analyzers/measure/observe.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "analyzers/measure/input.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
-#include "db/model/metric.h"
 #include "db/series/window_columns.h"
 
 /* ---- port_rate ------------------------------------------------------------- */

@@ -2,16 +2,8 @@
  * autocorrelation. */
 #include "analyzers/measure/rhythm.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyzers/measure/step_ports.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

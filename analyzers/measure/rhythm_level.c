@@ -1,10 +1,6 @@
 /* rhythm_level - robust levels, change points by t-test, stretches of one level. */
 #include "analyzers/measure/rhythm_level.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 #include "base/stats.h"
 
 #define SIDE_MIN 3 /* values on either side of a change */

@@ -1,7 +1,6 @@
 #include "analyzers/measure/sizing.h"
 
-#include <errno.h>
-#include <math.h>
+#include "base/base.h"
 
 #define S_PER_DAY 86400
 #define MINUTES_PER_DAY 1440

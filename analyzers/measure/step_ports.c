@@ -1,11 +1,7 @@
 /* step_ports - each port's own share of a job's change, and the lowest on which many agree. */
 #include "analyzers/measure/step_ports.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "analyzers/measure/rhythm_level.h"
-#include "base/arena.h"
 
 #define BLOCKS_MIN 3 /* on a side */
 #define PORTS_MIN 3 /* that agree */

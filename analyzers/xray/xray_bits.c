@@ -1,8 +1,6 @@
 /* xray_bits - see xray_bits.h. */
 #include "analyzers/xray/xray_bits.h"
 
-#include <string.h>
-
 static uint64_t bits_word(const uint8_t *bytes)
 {
 	uint64_t word = 0;

@@ -1,11 +1,6 @@
 /* xray_form - see xray_form.h. */
 #include "analyzers/xray/xray_form.h"
 
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-
 uint16_t xray_form_value(const struct xray_form *form, const struct xray_bits *at)
 {
 	uint16_t value = 0;

@@ -1,14 +1,7 @@
 /* xray_learn - see xray_learn.h. */
 #include "analyzers/xray/xray_learn.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyzers/xray/xray_form.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 
 enum {
 	SAMPLES_MIN = 40, /* below, nothing is tried */

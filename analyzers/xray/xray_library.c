@@ -14,13 +14,8 @@
  * (0x1EDC6F41, RFC 3720). That switches use CRC16, CRC32, their upper or lower half and XOR folds
  * over such fields: SONiC and SAI (SAI_HASH_ALGORITHM_*), configuration guides of RTAG7.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyzers/xray/xray_form.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 
 enum {
 	FIELDS = XRAY_FIELDS,

@@ -1,10 +1,6 @@
 /* xray_linear - see xray_form.h. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyzers/xray/xray_form.h"
-#include "base/cleanup.h"
 
 enum {
 	DRAWS_MAX = 60000,

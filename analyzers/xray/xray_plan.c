@@ -1,12 +1,6 @@
 /* xray_plan - see xray_plan.h. */
 #include "analyzers/xray/xray_plan.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-
 enum { TRIES = 1024, TRIES_AGAIN = 256, ROUNDS = 6 };
 
 struct xray_path xray_follow(

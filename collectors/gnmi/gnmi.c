@@ -2,15 +2,7 @@
  * when, and the collector's functions. */
 #include "collectors/gnmi/gnmi_target.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/gnmi/gnmi_match.h"
 #include "db/model/metric.h"
 

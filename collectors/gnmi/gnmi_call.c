@@ -1,25 +1,17 @@
 /* gnmi_call - connections to a device and calls on them, with the credentials of its target. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/locked.h"
 #include "base/loop.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "collectors/gnmi/gnmi_target.h"
 
 /* tls_probe - connects, shakes hands, and turns what OpenSSL finds into a clause for people. */

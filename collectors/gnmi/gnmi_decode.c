@@ -1,15 +1,6 @@
 /* gnmi_decode - finds out what each path of a stream means by the profile, and takes its values. */
 #include "collectors/gnmi/gnmi_decode.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "collectors/gnmi/gnmi_series.h"
 
 /* Paths of one stream that come spelled out, because the walker has no number left for them. */

@@ -2,13 +2,7 @@
  * values of keys are short texts. */
 #include "collectors/gnmi/gnmi_match.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 
 enum place_part {
 	PART_PORT,

@@ -1,17 +1,6 @@
 /* gnmi_series - makes samples: of one value each, or of several paths that are added up. */
 #include "collectors/gnmi/gnmi_series.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"

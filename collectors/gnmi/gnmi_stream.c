@@ -1,14 +1,7 @@
 /* gnmi_stream - one subscription of a target: its ways (stream, once, poll, get, as the profile
  * lists them), its watchdog, and how it falls back to the next way. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/gnmi/gnmi_target.h"
 #include "collectors/gnmi/grpc_io.h"
 #include "proto/gnmi_walk.h"

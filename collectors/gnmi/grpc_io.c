@@ -8,20 +8,14 @@
  */
 #include "collectors/gnmi/grpc_io.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <lazy/grpc_calls.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 
 /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
 #define LOOKAHEAD_BYTES (32 << 10)

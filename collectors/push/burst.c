@@ -1,12 +1,6 @@
 /* burst - groups, the blocks under way, and a queue of finished ones. */
 #include "collectors/push/burst.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 /* ---- burst_code ------------------------------------------------------------ */
 
 /* burst_code - Rice codes of differences. */

@@ -1,15 +1,7 @@
 /* ipfix - sessions, templates, sets. */
 #include "collectors/push/ipfix.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "collectors/push/push_map.h"
 #include "config/push_objects.h"
 #include "db/model/entity.h"

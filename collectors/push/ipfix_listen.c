@@ -4,17 +4,8 @@
  * whole for the last seconds (burst), until an incident asks for it. A listener that cannot bind is
  * tried again. Loop thread.
  */
-#include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/packet/datagram/datagram_door.h"
 #include "collectors/push/burst.h"
 #include "collectors/push/ipfix.h"

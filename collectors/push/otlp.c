@@ -6,20 +6,12 @@
  */
 #include "collectors/push/otlp.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/push/otlp_grpc.h"
 #include "collectors/push/otlp_http.h"
 #include "collectors/push/push_feed.h"

@@ -1,10 +1,6 @@
 /* otlp_decode - walks over the bytes of an ExportMetricsServiceRequest. */
 #include "collectors/push/otlp_decode.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- otlp_wire ------------------------------------------------------------- */
 
 /*

@@ -3,12 +3,6 @@
 
 #include <lazy/grpc_calls.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
 
 #define METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 #define CALL_NS (30 * NS_PER_S) /* a message that is not there by then is not waited for */

@@ -1,17 +1,10 @@
 /* otlp_http - requests with metrics, by libmicrohttpd. */
 #include "collectors/push/otlp_http.h"
 
-#include <errno.h>
 #include <lazy/microhttpd_calls.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 
 enum { IDLE_S = 60, CONNECTION_BYTES = 32768, FIRST_BODY = 65536 };
 enum { STATUS_UNIMPLEMENTED = 12, STATUS_INVALID = 3 }; /* of gRPC, in the body of errors */

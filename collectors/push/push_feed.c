@@ -1,16 +1,6 @@
 /* push_feed - messages to samples. */
 #include "collectors/push/push_feed.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/profile/profile_push.h"
 #include "db/model/entity.h"
 #include "config/address.h"

@@ -1,7 +1,6 @@
 /* push_listen - sockets that listen, and what became of their connections. */
 #include "collectors/push/push_listen.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,16 +8,9 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/loop.h"
 #include "collectors/target/reason.h"
 #include "config/address.h"

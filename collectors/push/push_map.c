@@ -1,16 +1,6 @@
 /* push_map - compiles what profiles say of pushed names. */
 #include "collectors/push/push_map.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/text_clean.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_push.h"
 #include "db/model/entity.h"

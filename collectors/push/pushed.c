@@ -7,13 +7,7 @@
  */
 #include "collectors/push/pushed.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/loop.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "collectors/target/collector.h"
 #include "config/config.h"
 

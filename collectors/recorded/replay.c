@@ -3,20 +3,7 @@
  * given, and touches nothing else. */
 #include "collectors/recorded/replay.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 #define REPLAY_NAME_MAX 255 /* device, port and text values */
 

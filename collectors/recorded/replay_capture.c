@@ -2,14 +2,7 @@
  * multiples of their length, as those of a live capture. */
 #include "collectors/recorded/replay_capture.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "collectors/packet/capture/capture_analysis.h"
 #include "collectors/packet/capture/pcap_file.h"
 #include "collectors/packet/frame/roce_parse.h"

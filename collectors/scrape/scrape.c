@@ -7,17 +7,9 @@
  *
  * It stays UP while at least one exporter answers; what the others lack is its reason.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/curl_io.h"
-#include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "collectors/scrape/scrape_reader.h"
 #include "collectors/target/target.h"
 #include "config/config.h"

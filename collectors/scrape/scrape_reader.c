@@ -1,15 +1,6 @@
 /* scrape_reader - pages of exporters to samples. */
 #include "collectors/scrape/scrape_reader.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
 #include "config/profile/profile_push.h"

@@ -4,13 +4,7 @@
  */
 #include "collectors/snmp/snmp_target.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include "base/cleanup.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 
 #define REPETITIONS_FIRST 25

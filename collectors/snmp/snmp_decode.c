@@ -2,16 +2,6 @@
  * profile it holds, and whether a counter's difference to the last poll means anything. */
 #include "collectors/snmp/snmp_decode.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "collectors/target/counter_check.h"
 
 /* snmp_sums - finds or begins the sum of one metric of one entity. */

@@ -2,27 +2,17 @@
  * this file. */
 #include "collectors/snmp/snmp_io.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <net-snmp/library/large_fd_set.h>
 #include <net-snmp/net-snmp-config.h>
 #include <net-snmp/net-snmp-includes.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "base/loop.h"
-#include "base/map.h"
 #include "base/process.h"
-#include "base/str.h"
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_message.h"
 #include "collectors/target/reason.h"

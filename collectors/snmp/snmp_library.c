@@ -6,11 +6,7 @@
 #include <net-snmp/library/snmp_impl.h>
 #include <net-snmp/library/snmp_transport.h>
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include "base/cleanup.h"
 
 /* ---- varbinds ------------------------------------------------------------ */
 

@@ -2,11 +2,6 @@
  * 1.0.8802.1.1.2.1 (IEEE 802.1AB-2005), IF-MIB (RFC 2863). */
 #include "collectors/snmp/snmp_lldp.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "config/profile/profile.h"
 
 #define TEXT_MAX 256

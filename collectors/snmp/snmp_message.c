@@ -2,13 +2,7 @@
  * comes. */
 #include "collectors/snmp/snmp_message.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/cleanup.h"
 
 enum ber {
 	BER_INTEGER = 0x02,

@@ -1,10 +1,6 @@
 /* snmp_oid - compares, reads and prints object identifiers, and names the types of values. */
 #include "collectors/snmp/snmp_oid.h"
 
-#include <stdio.h>
-#include <string.h>
-#include "base/cleanup.h"
-
 static const char *const type_names[] = {
 	[SNMP_NONE] = "absent",
 	[SNMP_INTEGER] = "INTEGER",

@@ -14,16 +14,9 @@
  * One request is in flight at a time. Nothing blocks; every wait has a timer; a poll that passes
  * its deadline is dropped.
  */
-#include <assert.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/snmp/snmp_decode.h"
 #include "collectors/snmp/snmp_rows.h"
 #include "collectors/snmp/snmp_target.h"

@@ -2,13 +2,6 @@
  * ports when all of them were read. */
 #include "collectors/snmp/snmp_ports.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 
 #define NAME_TWICE UINT64_MAX

@@ -5,14 +5,6 @@
  */
 #include "collectors/snmp/snmp_rows.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/text_clean.h"
-
 /* snmp_text - cleans the octets that agents send as text. */
 
 char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n)

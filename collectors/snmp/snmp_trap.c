@@ -1,11 +1,6 @@
 /* snmp_trap - the standard traps, and those of the sender's profile, become events. */
 #include "collectors/snmp/snmp_trap.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include "base/cleanup.h"
 #include "collectors/snmp/snmp_rows.h"
 #include "config/profile/profile.h"
 

@@ -7,18 +7,12 @@
 #include <net-snmp/library/large_fd_set.h>
 #include <net-snmp/library/snmp_transport.h>
 
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "collectors/snmp/snmp_message.h"
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_library.h"

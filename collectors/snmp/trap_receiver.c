@@ -1,14 +1,7 @@
 /* trap_receiver - limits, attributes and reads the traps and informs that snmp_trap_io delivers. */
 #include "collectors/snmp/trap_receiver.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "base/cleanup.h"
 #include "base/loop.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/snmp_trap_io.h"
 #include "collectors/target/target.h"

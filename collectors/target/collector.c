@@ -1,10 +1,7 @@
 /* collector - changes the state of a target and logs why, and keeps the durations of its polls. */
 #include "collectors/target/collector.h"
 
-#include <stdio.h>
-#include "base/cleanup.h"
 #include "base/stats.h"
-#include "base/str.h"
 
 static const char *const state_names[] = {
 	[TARGET_IDLE] = "idle",

@@ -2,13 +2,6 @@
  * row. */
 #include "collectors/target/reason.h"
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include "base/cleanup.h"
-#include "base/str.h"
-
 static const struct reason_row rows[REASON_COUNT] = {
 #define REASON(code, protocol, sentence, next) [REASON_##code] = {protocol, sentence, next},
 #include "collectors/target/reason.def"

@@ -1,10 +1,6 @@
 /* refused - a few senders, those that are refused most. */
 #include "collectors/target/refused.h"
 
-#include <stdio.h>
-
-#include "base/str.h"
-
 void refused_add(struct refused *refused, const char *sender)
 {
 	size_t i = 0, least = 0;

@@ -2,18 +2,8 @@
  * tries, report, and whether a new configuration changes anything. */
 #include "collectors/target/target.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "base/loop.h"
-#include "base/map.h"
-#include "base/str.h"
 
 /* profile_set - loads the profiles of a configuration when its first target asks, and frees them
  * with its last. */

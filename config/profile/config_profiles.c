@@ -5,11 +5,6 @@
  */
 #include "config/profile/config_profiles.h"
 
-#include <errno.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_tune.h"

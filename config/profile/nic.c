@@ -1,11 +1,7 @@
 /* nic - which command shows what on which NIC. */
 #include "config/profile/nic.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
+#include "base/base.h"
 
 #define NIC_COMMAND(nic_prefix, nic_topic, command, what) {nic_prefix, nic_topic, command, what},
 static const struct nic_command commands[] = {

@@ -2,16 +2,8 @@
  * for a device. */
 #include "config/profile/profile.h"
 
-#include <assert.h>
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/neighbor_kind.h"
 #include "config/profile/profile_read.h"
 #include "config/profile/profile_tune.h"

@@ -1,7 +1,6 @@
 /* profile_coverage - reads tables and streams for one metric. */
 #include "config/profile/profile_coverage.h"
 
-#include "base/cleanup.h"
 #include "config/profile/profile_gnmi.h"
 #include "config/profile/profile_push.h"
 

@@ -1,7 +1,6 @@
 /* profile_evidence - reads the words of profile_evidence.h. */
 #include "config/profile/profile_evidence.h"
 
-#include <string.h>
 #include "config/profile/profile_reader.h"
 
 static const char *const kinds[] = {

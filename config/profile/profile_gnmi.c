@@ -2,10 +2,6 @@
  * mean. Patterns are checked here and compiled in collectors/gnmi/gnmi_match.c. */
 #include "config/profile/profile_gnmi.h"
 
-#include <errno.h>
-#include <string.h>
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/profile/profile_reader.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"

@@ -2,9 +2,6 @@
  * collectors/push/push_map.c. */
 #include "config/profile/profile_push.h"
 
-#include <string.h>
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/profile/profile_reader.h"
 #include "db/model/metric.h"
 

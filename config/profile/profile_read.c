@@ -1,11 +1,7 @@
 /* profile_read - reads one profile: its own settings, and its parts through the files that know
  * them. Every mistake is reported with its place; unknown keys come with the nearest known one. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "config/profile/profile_reader.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

@@ -5,12 +5,6 @@
  */
 #include "config/profile/profile_reader.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include "base/str.h"
 #include "db/model/metric.h"
 
 void reader_wrong(struct reader *reader, int line, int col, const char *fmt, ...)

@@ -2,11 +2,6 @@
  * a kind of switch writes, and back. */
 #include "config/profile/profile_tune.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "base/str.h"
 #include "config/profile/profile_reader.h"
 
 const char *const tune_knob_names[TUNE_KNOBS] = {

@@ -2,10 +2,8 @@
  * is read is foreign: a place or a count is checked where it is used. */
 #include "db/block/block_codec.h"
 
-#include <errno.h>
 #include <limits.h>
 
-#include "base/arena.h"
 #include "db/block/bits.h"
 #include "db/block/number_codec.h"
 

@@ -22,15 +22,6 @@
  */
 #include "db/block/rollup_codec.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
 #include "db/block/bits.h"
 #include "db/block/number_codec.h"
 #include "db/model/metric.h"

@@ -2,11 +2,6 @@
  * arithmetic on rates. */
 #include "db/block/rollup_codec.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "db/model/metric.h"
 
 void rollup_list_clear(struct rollup_list *list)

@@ -1,11 +1,7 @@
 /* tail_codec - layout of a row: u8 version, LEB128 count of metrics, u8 bits of a metric, u8 bits
  * of an end; arrays of that many bits, each ended at a byte: metrics, ends of their blocks; the
  * blocks; u32 sum of all these bytes. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "db/block/bits.h"
 #include "db/block/block_codec.h"
 #include "db/block/number_codec.h"

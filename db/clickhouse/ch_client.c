@@ -2,15 +2,6 @@
  * https://clickhouse.com/docs/en/interfaces/http */
 #include "db/clickhouse/ch_client.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/text_clean.h"
-
 #define CH_WORDS 300 /* bytes shown of what a server says */
 #define CH_LEAST_ANSWER (64u << 10)
 #define PACK_FROM 4096 /* bytes; shorter ones are not worth it */

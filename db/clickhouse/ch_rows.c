@@ -4,12 +4,7 @@
  */
 #include "db/clickhouse/ch_rows.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/cleanup.h"
 #include "db/clickhouse/ch_client.h"
 
 /* ---- ch_schema - tables and their keys.

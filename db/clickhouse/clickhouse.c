@@ -1,16 +1,8 @@
 
 #include "db/clickhouse/clickhouse.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/clickhouse_read.h"

@@ -1,14 +1,7 @@
 
 #include "db/clickhouse/clickhouse_read.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 
 #define CH_ANSWER_MAX ((size_t)1 << 30)
 

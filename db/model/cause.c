@@ -2,9 +2,6 @@
  * the table does not have. */
 #include "db/model/cause.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "db/model/metric.h"
 
 #define MAY_COST CAUSE_MAY_COST

@@ -5,14 +5,7 @@
  */
 #include "db/model/entity.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "base/bytes.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 #define SLOTS_LEAST 256
 /* A tick may come late, after the process was stopped: names then do not age by all of that time,

@@ -1,8 +1,6 @@
 /* finding - names of the words analyzers may use. Static data only. */
 #include "db/model/finding.h"
 
-#include "base/cleanup.h"
-
 static const char *const severity_names[] = {
 	[SEV_INFO] = "info", [SEV_WARNING] = "warning", [SEV_CRITICAL] = "critical"};
 static const char *const verdict_names[] = {

@@ -1,12 +1,6 @@
 /* flow - orders of flow samples. Pure. */
 #include "db/model/flow.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 #define REACTION_MIN 8 /* reactions: fewer say nothing */
 #define REACTION_ALONE_MIN 20 /* the same for CNPs that came alone, at line rate */
 #define REACTION_PRESSED_MIN 20 /* windows under pressure */

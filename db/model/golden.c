@@ -1,9 +1,6 @@
 /* golden - the table of golden signals, from golden.def. */
 #include "db/model/golden.h"
 
-#include <stddef.h>
-#include <stdio.h>
-
 #define GOLDEN(symbol, word, text, of, says, ...)                                                  \
 	[GOLDEN_##symbol] = {.name = word,                                                         \
 		.title = text,                                                                     \

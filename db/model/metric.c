@@ -2,12 +2,6 @@
  * data only. */
 #include "db/model/metric.h"
 
-#include <errno.h>
-#include <math.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
-
 #define METRIC(                                                                                    \
 	sym, metric_name, metric_unit, metric_kind_, metric_scope_, metric_type_, metric_help)     \
 	[M_##sym] = {                                                                              \

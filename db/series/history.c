@@ -1,15 +1,6 @@
 
 #include "db/series/history.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "db/model/metric.h"
 
 /* history_merged - reads each part and joins what they say: names are translated, samples are put

@@ -2,12 +2,6 @@
  * series_increase(): the samples are handed to it in pieces, each with its anchor. */
 #include "db/series/rollup.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/stats.h"
 #include "db/model/metric.h"
 #include "db/series/series.h"

@@ -6,12 +6,6 @@
  */
 #include "db/series/series.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-
 uint32_t series_after(const struct series *series, int64_t time_ns)
 {
 	uint32_t lo = 0, hi = series->n;

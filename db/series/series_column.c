@@ -1,11 +1,6 @@
 /* series_column - lanes in step and odd ones. */
 #include "db/series/series_column.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "db/model/entity.h"
 
 #define SMALL 64 /* instants: so few are moved down rather than given more room */

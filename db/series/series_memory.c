@@ -9,17 +9,6 @@
  */
 #include "db/series/series_memory.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 #include "db/series/series.h"
 #include "db/series/series_column.h"

@@ -1,10 +1,6 @@
 /* series_track - lean and wide tracks, and the clocks that lean ones share. */
 #include "db/series/series_track.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "db/model/entity.h"
 
 #define LEAN_MOST 4096 /* samples of a lean track */

@@ -1,5 +1,4 @@
 /* window - the series of a window by metric and entity, live or from elsewhere. */
-#include "base/arena.h"
 #include "db/series/series.h"
 #include "db/series/window_columns.h"
 

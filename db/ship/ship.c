@@ -1,25 +1,15 @@
 /* ship - the thread of a sink. The mutex guards the status; all else is the thread's. */
 #include "db/ship/ship.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "db/ship/ship_sink.h"
 #include "db/sqlite/write/store_spool.h"
 

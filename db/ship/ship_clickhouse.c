@@ -4,13 +4,7 @@
  * Tables and columns that are missing are made, unless a table is Distributed: then somebody laid
  * out a cluster, and has to run the schema's statements there. Until then everything waits.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
 #include "db/clickhouse/ch_client.h"
 #include "db/clickhouse/ch_rows.h"
 #include "db/ship/ship_sink.h"

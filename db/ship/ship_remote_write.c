@@ -1,18 +1,8 @@
 /* ship_remote_write - batches to what takes Prometheus' remote write: Prometheus itself
  * (--web.enable-remote-write-receiver), victoria-metrics, and others. */
-#include <errno.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/curl_io.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "db/model/metric.h"
 #include "db/ship/ship_sink.h"
 

@@ -2,17 +2,10 @@
  * "db vacuum". */
 #include "db/sqlite/admin.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <sqlite3.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/block/block_codec.h"
 #include "db/series/history.h"
 #include "db/sqlite/schema/schema.h"

@@ -1,11 +1,6 @@
 /* record_views - the file's own schema and statements, in memory. */
 #include "db/sqlite/record_views.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "db/sqlite/schema/flow_row.h"
 #include "db/sqlite/read/series_db.h"
 #include "db/sqlite/schema/sqlite_io.h"

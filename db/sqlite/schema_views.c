@@ -3,9 +3,6 @@
  * sql". samples and rates stand on the table that samples_table.c makes of the blocks: a connection
  * without it (a plain sqlite3 shell that did not load the extension) can read all other views.
  */
-#include <string.h>
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "db/sqlite/read/samples_table.h"
 #include "db/sqlite/schema/schema.h"
 

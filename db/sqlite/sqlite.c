@@ -2,10 +2,6 @@
  * SQLite's result codes as errno; and the past as it holds it: those of history.h. */
 #include "db/sqlite/sqlite.h"
 
-#include <stdio.h>
-
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/sqlite/read/series_db.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"

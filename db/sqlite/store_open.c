@@ -1,14 +1,9 @@
 /*
  * store_open - a database file opened for writing: lock, migration and statements.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

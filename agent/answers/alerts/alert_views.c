@@ -1,13 +1,6 @@
 /* alert_views - alerts, silences and events of the database, as documents and as tables. */
 #include "agent/answers/alerts/alert_views.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/silence.h"

@@ -1,13 +1,6 @@
 /* agent_state - who writes the database and how old its data is. */
 #include "agent/answers/common/agent_state.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

@@ -1,7 +1,6 @@
 /* chart - series over time, as a document and on a page. */
 #include "agent/answers/common/chart.h"
 
-#include "base/arena.h"
 #include "agent/document/page.h"
 #include "agent/answers/common/range_read.h"
 

@@ -1,14 +1,6 @@
 /* class_worlds - reads a minute of the history and says of each class what follows. */
 #include "agent/answers/common/class_worlds.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/common/agent_state.h"
 #include "analyzers/measure/class_world.h"

@@ -1,8 +1,6 @@
 /* limits - reads the options of detectors. */
 #include "agent/answers/common/limits.h"
 
-#include <math.h>
-
 #include "analyzers/measure/links.h"
 #include "analyzers/measure/pause/pause_limits.h"
 #include "config/config.h"

@@ -1,14 +1,6 @@
 /* range_read - series over a time range, added up from the steps that the store hands out. */
 #include "agent/answers/common/range_read.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
 #include "agent/client/client.h"
 #include "agent/answers/common/report_frame.h"
 #include "db/model/metric.h"

@@ -1,15 +1,9 @@
 /* report_frame - the frame of a report's document. */
 #include "agent/answers/common/report_frame.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/incident.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 

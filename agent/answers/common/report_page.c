@@ -1,14 +1,8 @@
 /* report_page - the frame of a report as blocks of a page. */
 #include "agent/answers/common/report_page.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "agent/answers/links/answer.h"
 #include "agent/answers/pause/answer.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
 

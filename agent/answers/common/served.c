@@ -1,8 +1,6 @@
 /* served - finds rows in the table of documents. */
 #include "agent/answers/common/served.h"
 
-#include "base/str.h"
-
 const struct served_document *served_find(const char *path)
 {
 	for (size_t g = 0; served_groups[g]; g++)

@@ -1,8 +1,5 @@
 /* served_ask - the parameters of one request. */
-#include <errno.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/answers/common/served.h"
 
 const char *served_get(const struct served_ask *ask, const char *name)

@@ -1,14 +1,6 @@
 /* store_facts - figures of the agent's own table, in rows. */
 #include "agent/answers/common/store_facts.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "config/config.h"
 #include "db/series/history.h"

@@ -3,10 +3,6 @@
  */
 #include "agent/answers/common/text.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/text_clean.h"
 #include "agent/document/quantity.h"
 
 const char *text_of(const json_t *object, const char *key)

@@ -1,15 +1,6 @@
 /* counters_document - sums counters per port and priority. */
 #include "agent/answers/counters/counters_document.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "config/config.h"

@@ -6,20 +6,12 @@
  */
 #include "agent/answers/doctor/doctor.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "base/arena.h"
 #include "agent/answers/doctor/doctor_internal.h"
 #include "agent/client/peek.h"
 #include "agent/document/json_value.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

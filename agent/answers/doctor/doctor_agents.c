@@ -1,11 +1,6 @@
 /* doctor_agents - the doctor's view of a fabric that several agents share: who asks which devices,
  * how far the data of each goes, and how far the judge is. */
-#include <math.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/doctor/doctor_internal.h"
 #include "config/config.h"

@@ -3,14 +3,6 @@
  */
 #include "agent/answers/doctor/doctor_captures.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/agent_state.h"
 #include "agent/answers/doctor/doctor_internal.h"

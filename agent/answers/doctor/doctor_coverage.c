@@ -7,15 +7,8 @@
  */
 #include "agent/answers/doctor/doctor_coverage.h"
 
-#include <string.h>
-
 #include "agent/answers/doctor/doctor.h"
 #include "agent/answers/doctor/doctor_internal.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/profile/profile_coverage.h"
 #include "db/model/cause.h"

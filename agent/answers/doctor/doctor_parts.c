@@ -2,13 +2,7 @@
  * doctor_parts - what every part of the doctor uses: the list of things to do, the numbers that the
  * agent wrote of itself, and numbers of the document.
  */
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/doctor/doctor_internal.h"
 

@@ -1,9 +1,5 @@
 /* doctor_push - the doctor's view of receivers of what devices push. */
-#include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/answers/doctor/doctor_internal.h"
 #include "config/config.h"
 

@@ -1,12 +1,7 @@
 /* doctor_alerts - the doctor's view of the receivers of alerts: do they answer, was anything lost?
  */
-#include <errno.h>
-#include <math.h>
 
 #include "agent/answers/common/store_facts.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/alerts/alert_views.h"
 #include "agent/answers/doctor/doctor_internal.h"

@@ -2,16 +2,8 @@
  * doctor_targets - the doctor's view of each device that is polled or streams: is it up, how slow
  * is it, how much of its data is lost.
  */
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/document/json_value.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/answers/doctor/doctor_internal.h"
 #include "agent/answers/status/status.h"
 #include "collectors/target/reason.h"

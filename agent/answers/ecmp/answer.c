@@ -1,15 +1,8 @@
 /* ecmp/answer - heat map and collisions, made from the groups of the spine-imbalance report. */
 #include "agent/answers/ecmp/answer.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "agent/answers/spine/answer.h"
 #include "agent/document/paper.h"
 #include "agent/document/writer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "analyzers/measure/mean.h"
 
 /* ---- rows --------------------------------------------------------------------------------- */

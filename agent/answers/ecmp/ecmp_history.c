@@ -1,18 +1,9 @@
 /* ecmp_history - the ECMP matrix at several points in time. */
 #include "agent/answers/ecmp/ecmp_history.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/history/window_walk.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/finding.h"
 

@@ -1,22 +1,12 @@
 /* blame - the incidents that a host or port causes, and those it is a victim of. */
 #include "agent/answers/incident/blame.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/incident/incident_view.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/answers/incident/incident_read.h"
-#include "base/text_clean.h"
 #include "config/config.h"
 #include "config/profile/nic.h"
 #include "config/profile/profile.h"

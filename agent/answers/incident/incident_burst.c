@@ -1,23 +1,11 @@
 /* incident_burst - puts the parts together, and asks each field when it began. */
 #include "agent/answers/incident/incident_burst.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/document/shape.h"
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "collectors/push/burst.h"
 #include "collectors/push/push_map.h"
 #include "config/push_objects.h"

@@ -1,23 +1,12 @@
 /* incident_list - which incidents a list shows. */
 #include "agent/answers/incident/incident_list.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/answers/status/unjudged.h"
 #include "agent/answers/status/verdict.h"
 #include "agent/document/json_value.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/incident/incident_read.h"
 #include "config/config.h"
-#include "db/model/cause.h"
 #include "db/model/finding.h"
 
 /* report_incidents - incidents of a time range, as rows of reports. */

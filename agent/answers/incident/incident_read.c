@@ -4,19 +4,10 @@
  */
 #include "agent/answers/incident/incident_read.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/incident.h"
 #include "agent/incident/silence.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/series/history.h"
 
 /* ---- the document as a struct ---------------------------------------------- */

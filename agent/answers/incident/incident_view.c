@@ -2,22 +2,11 @@
  * has, the page that holds all of it, the timeline. */
 #include "agent/answers/incident/incident_view.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/common/text.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/document/page.h"
 #include "agent/document/paper.h"
 #include "agent/document/quantity.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 static void incident_age_text(char *text, size_t size, double age_s)
 {

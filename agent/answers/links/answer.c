@@ -4,21 +4,8 @@
  */
 #include "agent/answers/links/answer.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/common/report_page.h"
 #include "agent/document/page.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "agent/answers/common/limits.h"
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"

@@ -1,19 +1,10 @@
 /* answer - judges a fabric with analyzers/lint, and puts what it found into words. */
 #include "agent/answers/lint/answer.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
 #include "agent/history/state_read.h"
 #include "analyzers/lint/lint_pairs.h"
-#include "analyzers/lint/lint_settings.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 

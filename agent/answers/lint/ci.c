@@ -2,12 +2,9 @@
  * ci - the findings in the two forms that a CI reads. SARIF 2.1.0, OASIS standard of 27 March 2020;
  * JUnit's XML as Jenkins and GitLab read it.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/answers/lint/answer.h"
 #include "agent/document/json_value.h"
-#include "base/str.h"
 
 /* Every check, so that a CI shows those that passed, too. */
 static const struct lint_check {

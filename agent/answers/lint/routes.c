@@ -1,13 +1,6 @@
 /* routes - a table of next hops, as people or a script write it from the switches' own. */
-#include <errno.h>
-#include <string.h>
 
 #include "agent/answers/lint/answer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 
 #define ROUTES_MOST_BYTES (256 << 20)
 

@@ -2,8 +2,6 @@
 #include "agent/answers/lint/answer.h"
 
 #include "agent/document/page.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 #define SHAPE struct lint_finding
 static const struct field lint_finding_fields[] = {

@@ -1,19 +1,9 @@
 /* pause/answer - pause of a time range. */
 #include "agent/answers/pause/answer.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/common/report_page.h"
 #include "agent/client/client.h"
 #include "agent/document/page.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"

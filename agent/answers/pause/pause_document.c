@@ -4,12 +4,6 @@
  */
 #include "agent/answers/pause/pause_document.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
 #include "agent/incident/incident_json.h"
@@ -17,10 +11,6 @@
 #include "analyzers/measure/input.h"
 #include "analyzers/measure/pause/pause_graph.h"
 #include "analyzers/measure/pause/pause_net.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/series/history.h"

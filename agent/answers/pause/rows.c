@@ -1,17 +1,10 @@
 /* pause/rows - the members of the answer: keys, columns and schema. */
 #include "agent/answers/pause/rows.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/pause/pause_document.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /*
  * pause_views - the wait-for tree and the pause table as text. Directions are spelled out: rx is

@@ -1,20 +1,9 @@
 /* query - reads the history of metrics and writes it as rows. */
 #include "agent/answers/query/query.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
-#include "agent/document/writer.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/query/query_rows.h"
-#include "base/text_clean.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

@@ -1,17 +1,9 @@
 /* query_out - writes rows one by one, without a document in memory: a history may have millions. */
 #include "agent/answers/query/query_out.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

@@ -1,17 +1,7 @@
 /* query_plan - reads what is asked for. */
 #include "agent/answers/query/query_plan.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/answers/query/query.h"
-#include "base/map.h"
 #include "agent/client/client.h"
 #include "config/config.h"
 

@@ -3,13 +3,7 @@
  * is never drawn straight over a gap. With --top and steps the range is read twice: once
  * to find the lines with the greatest values, once to print them.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "agent/client/client.h"
 #include "agent/answers/query/query_rows.h"
 #include "db/series/history.h"

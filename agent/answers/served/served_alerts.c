@@ -1,8 +1,5 @@
 /* served_alerts - the documents about alerts: receivers, silences, events. */
 
-#include <errno.h>
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/answers/alerts/alert_views.h"
 #include "agent/answers/common/served.h"
 

@@ -1,8 +1,5 @@
 /* served_counters - the document about what the counters of ports grew by. */
-#include <errno.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/answers/counters/counters_document.h"
 #include "agent/answers/common/served.h"
 #include "db/model/entity.h"

@@ -2,16 +2,10 @@
  * over time, and the report. */
 #include "agent/answers/served/served_ecmp.h"
 
-#include <errno.h>
-
 #include "agent/answers/ecmp/answer.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/answers/ecmp/ecmp_history.h"
-#include "agent/reports/report.h"
 #include "agent/reports/report_compare.h"
 #include "agent/answers/common/served.h"
-#include "base/str.h"
 
 #define ECMP_SPAN_NS (15 * 60 * NS_PER_S)
 #define ECMP_HISTORY_SPAN_NS (3600 * NS_PER_S)

@@ -1,11 +1,7 @@
 /* served_fabric - the documents about what the fabric is: graph, audit, configuration, profiles,
  * and the rhythm of the jobs on it. */
 
-#include <errno.h>
 #include "agent/answers/lint/answer.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/client/client.h"
 #include "agent/answers/settings/config_document.h"
 #include "agent/answers/common/served.h"

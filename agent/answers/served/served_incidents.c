@@ -1,10 +1,6 @@
 /* served_incidents - the documents about incidents: the list, one of them, its timeline, and what
  * is found against a host or port. */
-#include <errno.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/client/client.h"
 #include "agent/answers/incident/blame.h"
 #include "agent/answers/incident/incident_list.h"

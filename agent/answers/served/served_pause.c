@@ -1,12 +1,8 @@
 /* served_pause - the documents about pause: the wait-for tree, pause time per port and priority. */
-#include <errno.h>
 
 #include "agent/answers/common/served.h"
 #include "agent/answers/pause/pause_document.h"
 #include "analyzers/measure/observe.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 
 #define PAUSE_SPAN_NS (60 * NS_PER_S)

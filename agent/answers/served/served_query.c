@@ -1,8 +1,5 @@
 /* served_query - history of one metric as rows, and the list of metrics. */
-#include <errno.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/answers/query/query.h"
 #include "agent/answers/common/served.h"
 

@@ -1,9 +1,6 @@
 /* served_state - the documents about the present: the frame of the screen, the devices, the health
  * of the agent. */
 
-#include <errno.h>
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/answers/doctor/doctor.h"
 #include "agent/answers/common/served.h"
 #include "agent/answers/status/status.h"

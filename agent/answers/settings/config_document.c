@@ -1,15 +1,6 @@
 /* config_document - the configuration in force as a document. */
 #include "agent/answers/settings/config_document.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "config/yaml.h"
 #include "agent/document/json_value.h"

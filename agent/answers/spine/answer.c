@@ -7,14 +7,6 @@
  */
 #include "agent/answers/spine/answer.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/mean.h"
 

@@ -1,19 +1,11 @@
 /* spine/page - one line a group, the load towards each neighbour, then the groups out of limits in
  * detail. */
-#include <errno.h>
-#include <math.h>
-#include <string.h>
 
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/status/unjudged.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "agent/answers/common/report_page.h"
 #include "agent/answers/ecmp/answer.h"
 #include "agent/answers/spine/answer.h"

@@ -6,15 +6,6 @@
 #include "agent/answers/status/status.h"
 #include "agent/answers/status/unjudged.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/model/metric.h"

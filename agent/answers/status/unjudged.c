@@ -1,16 +1,9 @@
 /* unjudged - the reasons for which nothing is open. */
 #include "agent/answers/status/unjudged.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/answers/status/status.h"
 #include "agent/answers/status/verdict.h"
 #include "agent/client/client.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/config.h"
 #include "db/series/history.h"
 

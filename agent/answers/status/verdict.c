@@ -1,20 +1,12 @@
 /* verdict - the worst of what is open, and never better than what is known. */
 #include "agent/answers/status/verdict.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <jansson.h>
-#include <math.h>
-#include <string.h>
 
 #include "agent/answers/incident/incident_read.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/silence.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/answers/common/agent_state.h"
 #include "agent/answers/common/store_facts.h"
 #include "agent/answers/status/status.h"

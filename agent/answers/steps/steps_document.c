@@ -2,19 +2,9 @@
  * samples are frequent enough. */
 #include "agent/answers/steps/steps_document.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/history/window_walk.h"
 #include "analyzers/measure/rhythm.h"

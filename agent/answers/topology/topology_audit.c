@@ -2,17 +2,9 @@
  * topology_audit - checks the fabric graph and its links: speeds, MTU, PFC, LLDP, missing members.
  * Each check is one function that adds findings. A check is skipped where a value is not known.
  */
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "agent/answers/common/text.h"
 #include "config/address.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "agent/answers/topology/topology_views.h"
 #include "db/model/cause.h"
 

@@ -1,13 +1,6 @@
 /* topology_document - what the database knows of the ports, for the fabric graph and its audit. */
 #include "agent/answers/topology/topology_document.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/history/state_read.h"
 #include "config/config.h"

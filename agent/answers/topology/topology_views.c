@@ -2,14 +2,7 @@
  * links. */
 #include "agent/answers/topology/topology_views.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
 #include "config/address.h"
-#include "base/str.h"
 
 /* ---- topo_outside - gathers the ports that lead out of the configuration by what they lead to. */
 

@@ -5,13 +5,7 @@
  */
 #include "agent/answers/watch/watch_frame.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "analyzers/measure/golden_measure.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/status/unjudged.h"
 #include "agent/answers/watch/watch_now.h"

@@ -1,12 +1,6 @@
 /* watch_now - reads the newest closed windows and has them measured. */
 #include "agent/answers/watch/watch_now.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "agent/client/client.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "analyzers/measure/ecmp_measure.h"

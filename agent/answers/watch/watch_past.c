@@ -1,17 +1,7 @@
 /* watch_past - series of agent.signal, read once per frame. */
 #include "agent/answers/watch/watch_past.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/client/client.h"
 #include "analyzers/measure/job_limits.h"

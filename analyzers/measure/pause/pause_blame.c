@@ -10,11 +10,6 @@
  */
 #include "analyzers/measure/pause/pause_blame.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
 #include "base/stats.h"
 
 /* A root is accepted with this share of the pressure of its tree, and this many times the next. */

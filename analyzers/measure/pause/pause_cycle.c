@@ -15,11 +15,6 @@
  */
 #include "analyzers/measure/pause/pause_cycle.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/arena.h"
-
 #define STUCK 0.95
 enum { TRIES = 64 }; /* edges from which a ring is searched */
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *edge)

@@ -1,11 +1,7 @@
 /* pause_graph - edges of a window, then per priority its roots, trees and rings. */
 #include "analyzers/measure/pause/pause_graph.h"
 
-#include <stdlib.h>
-
 #include "analyzers/measure/input.h"
-#include "base/arena.h"
-#include "base/str.h"
 
 /* ---- pause_tree ------------------------------------------------------------ */
 

@@ -1,10 +1,6 @@
 /* pause_net - sorts the edges of one priority by the switches at their ends. */
 #include "analyzers/measure/pause/pause_net.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-
 /* ---- pause_edges ----------------------------------------------------------- */
 
 /* pause_edges - edges from the pause counters of both ends of each link, the better one of two. */

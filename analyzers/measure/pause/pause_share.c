@@ -1,8 +1,6 @@
 /* pause_share - pause time where it is measured, else its upper bound. */
 #include "analyzers/measure/pause/pause_share.h"
 
-#include <math.h>
-
 #define QUANTA_MAX 65535.0
 #define QUANTUM_BITS 512.0
 

@@ -1,12 +1,6 @@
 
 #include "db/sqlite/read/blocks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "db/model/metric.h"
 #include "db/sqlite/schema/sqlite_io.h"
 
 /* blocks_read - statements on blocks and the tail, and the tail's rows of one device. */

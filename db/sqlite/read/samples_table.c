@@ -4,16 +4,8 @@
  * of rocewatch_rates is the same one; its rows are what each series was in a step (tally.h). */
 #include "db/sqlite/read/samples_table.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/model/metric.h"
 #include "db/sqlite/read/tally.h"
 #include "db/sqlite/schema/sqlite_io.h"

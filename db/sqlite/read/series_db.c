@@ -2,17 +2,9 @@
  * as long as one window, or one slice of a scan, takes to read. */
 #include "db/sqlite/read/series_db.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "db/sqlite/read/blocks.h"
 #include "db/sqlite/read/samples_table.h"
 #include "db/sqlite/schema/sqlite_io.h"

@@ -2,13 +2,6 @@
  * an instant. */
 #include "db/sqlite/read/series_ends.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/model/metric.h"
 #include "db/sqlite/read/blocks.h"
 #include "db/sqlite/schema/sqlite_io.h"

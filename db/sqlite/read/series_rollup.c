@@ -6,13 +6,6 @@
  * row's length (a chunk) after the other, and added up; an hour that is still to be made (table
  * rollup_due, or rows of the tail) is made here, from its single values.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
 #include "db/block/rollup_codec.h"
 #include "db/model/metric.h"
 #include "db/sqlite/read/blocks.h"

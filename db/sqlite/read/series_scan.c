@@ -1,15 +1,7 @@
 /* series_scan - all samples in order of time, for replay and query. A slice of time is read device
  * by device (only what is asked for), sorted in memory, and handed out after its transaction has
  * ended. The length of the slices follows the density of the data. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "db/series/series.h"
 #include "db/sqlite/read/blocks.h"
 #include "db/sqlite/read/series_db.h"

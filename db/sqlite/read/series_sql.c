@@ -1,14 +1,6 @@
 /* series_sql - stored configurations, and statements people write. An authorizer lets a statement
  * read and nothing else, on a connection that could not write anyway. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "db/series/history.h"
 #include "db/sqlite/read/series_db.h"
 #include "db/sqlite/schema/sqlite_io.h"

@@ -1,12 +1,6 @@
 /* tally - see the header. A series has a track while its metric is read. */
 #include "db/sqlite/read/tally.h"
 
-#include <stdlib.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 

@@ -4,14 +4,10 @@
  * its header that it is ours is left alone.
  */
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/sqlite/write/store_write.h"
 
 /* https://www.sqlite.org/fileformat2.html, "The Database Header" */

@@ -6,14 +6,10 @@
  * committed, is copied to a new file (VACUUM INTO), and that one takes the old name. The disk needs
  * room for both until the old one is closed.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/sqlite/write/store_write.h"
 
 #define REOPEN_AFTER 3 /* failed transactions in a row: then the connection itself is suspected */

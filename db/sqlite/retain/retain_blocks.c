@@ -7,11 +7,7 @@
  * blocks of a device end at about the same time, so that a pass skips devices whose oldest block is
  * not due.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "db/block/block_codec.h"
 #include "db/sqlite/schema/sqlite_io.h"

@@ -7,11 +7,7 @@
  * over. Kept however old: what open recommendations and incidents rest on
  * (retain_blocks.c), the newest of each configuration state, and what the rows of retain_lists say.
  */
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

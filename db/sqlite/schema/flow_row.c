@@ -3,13 +3,6 @@
 #include "db/sqlite/schema/flow_row.h"
 
 #include <arpa/inet.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 
 const char flow_columns[] =
 	"entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_port,dst_qp,"

@@ -5,12 +5,6 @@
  */
 #include "db/sqlite/schema/schema.h"
 
-#include <errno.h>
-#include <string.h>
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/sqlite/schema/sqlite_io.h"
 
 /*

@@ -1,14 +1,8 @@
 /* sqlite_io - runs statements, and says what a failure of SQLite means and what to do about it. */
 #include "db/sqlite/schema/sqlite_io.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "db/sqlite/schema/store_lock.h"
 
 static const struct {

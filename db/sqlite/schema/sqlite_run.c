@@ -1,8 +1,6 @@
 /* sqlite_run - statements that are kept; all that the extension needs of sqlite_io.h. */
 #include "db/sqlite/schema/sqlite_io.h"
 
-#include <stddef.h>
-
 int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
 {
 	return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);

@@ -9,24 +9,15 @@
  */
 #include "db/sqlite/schema/store_lock.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "db/store/store_state.h"
 
 /* store_holders - reads /proc/locks: one line for each lock, with its process and its file. */

@@ -7,11 +7,6 @@
  * alone: made twice it is the same, and a value that came late makes it anew. It leaves the table
  * when all its metrics are made, so a kill at any point costs only time.
  */
-#include <stdlib.h>
-#include <string.h>
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "db/model/metric.h"
 #include "db/sqlite/schema/sqlite_io.h"

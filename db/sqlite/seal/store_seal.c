@@ -8,12 +8,7 @@
  * is merged. So a device that went away is sealed within two hours, whatever becomes of the agent:
  * all of this follows from what the file holds, not from how long the agent has run.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 
