@@ -12,8 +12,6 @@
 #include "config/option.h"
 #include "config/snmp_security.h"
 
-struct yaml_node;
-
 /*
  * The structs below are filled by the rows of schema.c. Where a row stands for a member, the value
  * is as read; .._read is as written, beside what became of it. .node is the place in the file: NULL

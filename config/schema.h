@@ -38,7 +38,6 @@ enum field_flags {
 	FIELD_ALWAYS = 2, /* printed with its defaults where the file has none */
 };
 
-struct section;
 struct field {
 	enum field_kind kind;
 	struct option option; /* name, doc, offset always; the rest for values */

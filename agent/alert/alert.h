@@ -34,11 +34,7 @@
 #include "base/log.h"
 
 struct alert;
-struct config;
-struct history;
 struct loop;
-struct store;
-struct mailbox;
 
 /* alert_new - for the receivers of @config, which is copied. No thread begins before the first
  * alert_tick(). @store and @ledger are lent until alert_free(). */

@@ -18,7 +18,6 @@
 #include "agent/capture/pcap_report.h"
 #include "agent/document/writer.h"
 
-struct page;
 struct pcap_printer {
 	FILE *out;
 	enum report_format format;

@@ -12,7 +12,6 @@
 #include "db/model/cause.h"
 #include "db/model/golden.h"
 
-struct client;
 struct counters_answer;
 struct counters_row;
 struct pause_pair;

@@ -11,7 +11,6 @@
 #include "db/store/store_state.h"
 
 struct config;
-struct entities;
 struct history;
 struct store;
 struct client;

@@ -337,8 +337,7 @@ static void files_add(struct files_run *run, char *const *paths, size_t n)
 	}
 }
 
-/* ---- one report
- * ---------------------------------------------------------------------------------- */
+/* ---- one report ----------------------------------------------------------------------------- */
 
 static void files_read(struct files_run *run, struct pcap_reading *reading)
 {
@@ -419,8 +418,7 @@ static int files_one(const struct command_args *args, struct pcap_ask *ask, cons
 	return rc;
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------ */
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 /* Files of a directory that were not taken for captures. */
 static void files_say_left_out(const struct pcap_paths *paths, const struct globals *globals)

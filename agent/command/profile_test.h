@@ -12,7 +12,6 @@
 #include "agent/command/command.h"
 #include "db/model/metric.h"
 
-struct config;
 struct config_device;
 struct loop;
 struct loop_timer;

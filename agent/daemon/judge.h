@@ -31,7 +31,6 @@ struct loop;
 struct pipeline;
 struct store;
 struct judge;
-struct history;
 
 struct judge_world { /* all lent */
 	const struct config *config; /* with .judge */

@@ -6,7 +6,6 @@
 #define RW_AGENT_SHIP_AGENT_H
 
 struct agent;
-struct config;
 struct health;
 
 /* ship_agent_start - once the store is open. ship_agent_reload - sinks that changed begin anew, the

@@ -14,7 +14,6 @@
 #include "base/base.h"
 
 struct history;
-struct store;
 struct tune_agent;
 
 struct tune_agent *tune_agent_new(struct store *store, struct pipeline *pipeline,

@@ -26,9 +26,7 @@
 #include "agent/document/column.h"
 #include "agent/document/writer.h"
 
-struct page;
 struct page_block;
-struct shape_table;
 
 /* page_new - an empty page; the caller owns it. @title is the name of an html document; no format
  * prints it in the page itself. */

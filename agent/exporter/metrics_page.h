@@ -11,8 +11,6 @@
 #include "agent/client/peek.h"
 #include "agent/exporter/metrics.h"
 
-struct client;
-
 enum { METRICS_LABELS_MAX = 8 };
 
 struct metrics_label {

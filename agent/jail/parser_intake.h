@@ -21,9 +21,7 @@
 #include "agent/jail/parser_wire.h"
 #include "collectors/target/collector.h"
 
-struct push_hub;
 struct parser_intake;
-struct config;
 struct config_capture;
 struct parser_map;
 

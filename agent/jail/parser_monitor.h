@@ -23,9 +23,6 @@
 
 #include "collectors/target/collector.h"
 
-struct loop;
-struct parser_process;
-
 enum { PARSER_SILENT_S = 30, PARSER_STOP_MS = 2000, PARSER_GAP_MAX_S = 60 };
 
 /* Opens env.row, whose .own_process is set, in a process of its own. */

@@ -34,7 +34,6 @@
 
 #include "collectors/target/collector.h"
 
-struct entities;
 struct pipeline_counters;
 struct trap_counters;
 struct store;

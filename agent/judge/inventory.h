@@ -8,8 +8,6 @@
 #include "collectors/target/collector.h"
 
 struct pipeline;
-struct target;
-struct collector_burst;
 struct port_peer;
 struct store;
 struct target_table;

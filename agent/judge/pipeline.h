@@ -32,7 +32,6 @@
 #include "collectors/target/collector.h"
 #include "config/config.h"
 
-struct loop;
 struct store;
 struct pipeline;
 struct world_facts;

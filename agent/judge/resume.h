@@ -14,8 +14,6 @@
 #include "db/model/metric.h"
 #include "db/series/history.h"
 
-struct store;
-
 struct resume_range {
 	int64_t from_ns, to_ns; /* samples in [from, to], flow intervals that end in it */
 	const uint16_t *metrics; /* NULL with n_metrics 0 = all */

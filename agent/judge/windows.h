@@ -9,11 +9,7 @@
 
 struct config;
 struct pipeline;
-struct slot;
 struct loop;
-struct analyzer;
-struct analyzer_in;
-struct finding_list;
 
 /* windows_open - a slot for every analyzer of the program, in order of their phase. */
 void windows_open(struct pipeline *pipeline);

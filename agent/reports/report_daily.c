@@ -224,8 +224,7 @@ static int daily_put_jobs(struct client *client, json_t *doc, struct err *e)
 	return 0;
 }
 
-/* ---- the agent --------------------------------------------------------------------------------
- */
+/* ---- the agent ------------------------------------------------------------------------------ */
 
 static void daily_agent_problem(json_t *doc, const json_t *todo)
 {
@@ -263,8 +262,7 @@ static int daily_put_agent(struct client *client, json_t *doc, struct err *e)
 	return 0;
 }
 
-/* ---- incidents ---------------------------------------------------------------------------------
- */
+/* ---- incidents ------------------------------------------------------------------------------ */
 
 static size_t daily_open(const json_t *incidents)
 {
@@ -292,8 +290,7 @@ static int daily_put_incidents(struct client *client, json_t *doc, struct err *e
 	return 0;
 }
 
-/* ---- the report
- * ---------------------------------------------------------------------------------- */
+/* ---- the report ----------------------------------------------------------------------------- */
 
 static report_put_fn *const daily_steps[] = {
 	daily_put_incidents,

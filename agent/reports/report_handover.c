@@ -141,8 +141,7 @@ static int handover_put_risk(struct client *client, json_t *doc, struct err *e)
 	return rc;
 }
 
-/* ---- watch ------------------------------------------------------------------------------------
- */
+/* ---- watch ---------------------------------------------------------------------------------- */
 
 /* Does an incident of the shift name the place? "leaf2:Eth1" and "leaf1" of "leaf1 uplinks" do. */
 static bool handover_is_named(const json_t *incidents, const char *subject)
@@ -221,8 +220,7 @@ static int handover_judge(struct client *client, json_t *doc, struct err *e)
 	return 0;
 }
 
-/* ---- the report ---------------------------------------------------------------------------------
- */
+/* ---- the report ----------------------------------------------------------------------------- */
 
 static report_put_fn *const handover_steps[] = {
 	handover_put_incidents,

@@ -453,8 +453,7 @@ int report_put_silences(struct client *client, json_t *doc, struct err *e)
 	return rc;
 }
 
-/* ---- money ------------------------------------------------------------------------------------
- */
+/* ---- money ---------------------------------------------------------------------------------- */
 
 static const char *shift_biggest(const json_t *incidents)
 {
@@ -500,8 +499,7 @@ void report_put_money(const struct client *client, json_t *doc)
 	report_figure(doc, "usd", "cost of incidents in this time", usd, "USD");
 }
 
-/* ---- old data
- * ------------------------------------------------------------------------------------ */
+/* ---- old data ------------------------------------------------------------------------------- */
 
 int report_put_stale(struct client *client, json_t *doc, struct err *e)
 {

@@ -14,15 +14,9 @@
 
 #include "collectors/target/collector.h"
 
-struct collector;
-struct config;
-struct entities;
 struct health;
-struct loop;
-struct sink;
 struct sources;
 struct store;
-struct target;
 struct incident;
 struct source_choice;
 

@@ -11,8 +11,6 @@
 #include "agent/tuning/tune_ledger.h"
 #include "agent/tuning/tune_review.h"
 
-struct client;
-
 /* tune_documents_load - the ledger as it is recorded; tune_documents_now - and read back up to now:
  * an accepted sheet whose values are in force counts as applied. 0 or negative errno with @e; the
  * caller frees *@ret in either case. */

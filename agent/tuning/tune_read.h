@@ -20,7 +20,6 @@
 
 struct client;
 struct profile;
-struct profiles;
 
 #define TUNE_WINDOWS_MAX 4096
 

@@ -12,8 +12,6 @@
 #include "agent/tuning/tune_record.h"
 #include "analyzers/tune/tune_verify.h"
 
-struct client;
-
 struct tune_filter { /* NULL and PRIO_NONE: all */
 	const char *device, *port, *uplinks; /* globs; uplinks: the switch at the other end */
 	int priority;

@@ -17,8 +17,6 @@
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/measure/nic.h"
 
-struct finding_list;
-
 struct nic_accused {
 	enum cause cause;
 	double confidence;

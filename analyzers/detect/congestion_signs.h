@@ -158,7 +158,6 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 
 /* congestion_report - the finding of a suspect that has a signature (congestion_finding.c).
  * @n_merged > 1: so many switches show the same, and the subject is the fabric. */
-struct finding_list;
 void congestion_report(const struct congestion *congestion,
 	const struct congestion_options *options, const struct suspect *suspect, size_t n_merged,
 	struct finding_list *out);

@@ -13,8 +13,6 @@
 #include "db/model/finding.h"
 #include "db/series/series.h"
 
-struct window;
-
 /* ---- ecmp_group ------------------------------------------------------------ */
 
 /*

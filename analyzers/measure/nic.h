@@ -18,8 +18,6 @@
 #include "analyzers/measure/amount.h"
 #include "analyzers/measure/observe.h"
 
-struct analyzer_in;
-
 struct nic_prio {
 	/* rx: the switch paused the NIC, as its port's tx */
 	struct amount rx_frames, tx_frames, rx_pause_ns, tx_pause_ns;

@@ -18,7 +18,6 @@
 #include "config/config.h"
 #include "base/base.h"
 
-struct loop;
 struct gnmi_target;
 
 extern const struct collector collector_gnmi;

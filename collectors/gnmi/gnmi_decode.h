@@ -25,8 +25,6 @@
 
 struct gnmi_decoder;
 struct gnmi_feed;
-struct gnmi_compiled_set;
-struct profiles;
 
 /*
  * gnmi_ports - the ports of one device: names as the fabric writes them, aliases, line speeds. An

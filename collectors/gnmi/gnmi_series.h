@@ -14,11 +14,8 @@
 #include "config/topology.h"
 #include "proto/gnmi.h"
 
-struct entities;
-struct gnmi_feed;
 struct gnmi_lldp;
 struct gnmi_series;
-struct profiles;
 struct gnmi_effective;
 
 /* gnmi_convert - pure: converts one value as a row of a profile says. */

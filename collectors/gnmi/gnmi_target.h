@@ -17,8 +17,6 @@
 #include "proto/gnmi_walk.h"
 
 struct gnmi_backlog;
-struct grpc_io_status;
-struct loop;
 struct gnmi_stream;
 
 /*

@@ -24,7 +24,6 @@
 struct push_senders;
 struct config;
 struct entities;
-struct profiles;
 struct push_feed;
 
 enum {

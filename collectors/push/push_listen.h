@@ -11,7 +11,6 @@
 
 #include "collectors/target/refused.h"
 
-struct loop;
 struct push_listen;
 struct tls_context;
 struct tls_pump;

@@ -13,8 +13,6 @@
 #include "db/model/metric.h"
 
 struct entities;
-struct profile;
-struct profile_push_value;
 struct scrape_reader;
 
 enum {

@@ -7,7 +7,6 @@
 #include "config/config.h"
 #include "base/base.h"
 
-struct loop;
 struct snmp_target;
 
 extern const struct collector collector_snmp;

@@ -15,7 +15,6 @@
 #include "db/model/metric.h"
 
 struct snmp_decoder;
-struct snmp_port_entry;
 struct snmp_sums;
 
 /* ---- snmp_sums ------------------------------------------------------------- */

@@ -16,7 +16,6 @@
 #include "collectors/target/refused.h"
 #include "config/config.h"
 
-struct loop;
 struct snmp_target;
 struct trap_receiver;
 

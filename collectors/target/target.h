@@ -12,7 +12,6 @@
 #include "config/profile/profile.h"
 #include "base/base.h"
 
-struct loop;
 struct loop_timer;
 struct target_machine;
 

@@ -15,7 +15,6 @@
 #include "base/base.h"
 
 struct ship;
-struct store;
 
 enum ship_kind { SHIP_CLICKHOUSE, SHIP_REMOTE_WRITE, SHIP_KINDS };
 

@@ -289,8 +289,7 @@ void report_block_incidents(
 	json_decref(rows);
 }
 
-/* ---- pause
- * ---------------------------------------------------------------------------------------- */
+/* ---- pause ---------------------------------------------------------------------------------- */
 
 static char *block_share(double low, double high)
 {
@@ -342,8 +341,7 @@ void report_block_pause(struct page *page, const struct pause_port *ports, size_
 	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-/* ---- links
- * --------------------------------------------------------------------------------------- */
+/* ---- links ---------------------------------------------------------------------------------- */
 
 static char *block_words(const struct link_port *port)
 {
@@ -376,8 +374,7 @@ void report_block_links(struct page *page, const struct link_port *ports, size_t
 	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-/* ---- what happened
- * --------------------------------------------------------------------------------- */
+/* ---- what happened -------------------------------------------------------------------------- */
 
 static const struct column changes_columns[] = {
 	{"time", "time", COL_TIME, false},
@@ -406,8 +403,7 @@ void report_block_parts(struct page *page, const json_t *parts)
 	page_table(page, NULL, parts_columns, rw_countof(parts_columns), parts);
 }
 
-/* ---- facts
- * -------------------------------------------------------------------------------------------- */
+/* ---- facts ---------------------------------------------------------------------------------- */
 
 void report_block_money(struct page *page, const json_t *money)
 {

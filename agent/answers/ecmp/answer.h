@@ -10,8 +10,6 @@
 #include "agent/answers/spine/answer.h"
 #include "agent/document/shape.h"
 
-struct view;
-
 /* The links of a device to one neighbour together. */
 struct ecmp_cell {
 	const char *peer;
@@ -85,8 +83,6 @@ struct ecmp_heatmap *ecmp_heatmap_make(const struct spine_answer *spine, struct 
 struct ecmp_collisions *ecmp_collisions_make(const struct spine_answer *spine, struct arena *a);
 
 /* ecmp_words - what the views of ECMP groups have in common: cells, members, flows. */
-
-struct spine_group;
 
 /* "19.8 %"; "-" for NAN. */
 char *doc_pct(char *buf, size_t size, double ratio);

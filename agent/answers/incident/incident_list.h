@@ -12,8 +12,6 @@
 #include "agent/answers/common/report_frame.h"
 #include "db/model/cause.h"
 
-struct client;
-
 /* Borrowed; NULL: any. */
 struct incident_filter {
 	const char *state; /* open (clearing included), clearing, closed; several with commas */

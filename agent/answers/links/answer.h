@@ -17,7 +17,6 @@
 
 struct config;
 struct limit_pair;
-struct page;
 
 enum link_state { LINK_UNKNOWN, LINK_DOWN, LINK_UP, LINK_STATES };
 

@@ -16,8 +16,6 @@
 #include "analyzers/measure/pause/pause_share.h"
 #include "config/fabric.h"
 
-struct page;
-
 /*
  * pause_range - pause time per port, priority and direction over a time range and in each step of
  * it, from whatever the store keeps; and marks of ECN beside it. Measured where the switch counts

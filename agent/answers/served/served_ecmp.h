@@ -7,9 +7,6 @@
 #include "agent/reports/report.h"
 #include "base/base.h"
 
-struct client;
-struct view;
-
 struct ecmp_form {
 	const char *name; /* "groups" */
 	const struct view *view;

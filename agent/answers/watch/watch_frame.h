@@ -11,7 +11,6 @@
 #include "agent/answers/status/status.h"
 #include "db/model/golden.h"
 
-struct client;
 struct watch_now;
 
 struct watch_window {

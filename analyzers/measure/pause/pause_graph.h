@@ -26,8 +26,6 @@
 #include "analyzers/measure/pause/pause_cycle.h"
 #include "analyzers/measure/pause/pause_net.h"
 
-struct analyzer_in;
-
 /* ---- pause_tree ------------------------------------------------------------ */
 
 /*
