@@ -1,8 +1,7 @@
 /*
  * modules - the option tables of everything that has options, for whoever reads a configuration.
  */
-#ifndef RW_AGENT_MODULES_H
-#define RW_AGENT_MODULES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -12,5 +11,3 @@ struct option_table;
  * lives as long as the process.
  * Any thread. */
 const struct option_table *const *module_tables(size_t *ret_n);
-
-#endif

@@ -3,8 +3,7 @@
  * store, no memory kept: last week replayed gives last week's findings. One file per analyzer, its
  * struct last, its name in one list in CMakeLists.txt.
  */
-#ifndef RW_ANALYZERS_ANALYZER_H
-#define RW_ANALYZERS_ANALYZER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -68,5 +67,3 @@ int64_t analyzer_stride(const struct analyzer *analyzer, const void *options, in
  * what is usual.
  */
 int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
-
-#endif

@@ -8,8 +8,7 @@
  *     finding_subject(&t, port);
  *     finding_evidence(&t, "port.fcs_errors", port, PRIO_NONE, 40, "frames", QUALITY_EXACT);
  */
-#ifndef RW_ANALYZERS_FINDING_BUILD_H
-#define RW_ANALYZERS_FINDING_BUILD_H
+#pragma once
 
 #include "base/base.h"
 #include "analyzers/analyzer.h"
@@ -95,5 +94,3 @@ void finding_list_sort(struct finding_list *list);
  */
 void finding_list_merge(const struct finding_list *few, const struct finding_list *many,
 	struct arena *a, struct finding_list *out);
-
-#endif

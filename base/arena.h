@@ -3,8 +3,7 @@
  * is freed alone. Not thread-safe: an arena belongs to one thread. Allocation never returns NULL
  * (see rw_calloc).
  */
-#ifndef RW_BASE_ARENA_H
-#define RW_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -48,5 +47,3 @@ char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(
 
 /* arena_copy - @size zeroed bytes that begin with the @n bytes at @from (n <= size). */
 void *arena_copy(struct arena *a, const void *from, size_t n, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * all files use. A header of the product includes it first; a .c file has it with its headers. What
  * only some need (POSIX, loop, log, statistics) they name themselves.
  */
-#ifndef RW_BASE_BASE_H
-#define RW_BASE_BASE_H
+#pragma once
 
 #include <assert.h>
 #include <ctype.h>
@@ -27,5 +26,3 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "base/text_clean.h"
-
-#endif

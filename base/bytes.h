@@ -2,8 +2,7 @@
  * bytes - a reader over foreign bytes that cannot pass the end. A read past the end sets .bad,
  * returns 0 and stays bad: parse first, ask bytes_ok() once. Network byte order.
  */
-#ifndef RW_BASE_BYTES_H
-#define RW_BASE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -190,5 +189,3 @@ void hmac_sha256(const void *key, size_t n_key, const void *data, size_t n, char
 
 /* sha256_hex - SHA-256 (FIPS 180-4), as lower-case hexadecimal digits. */
 void sha256_hex(const void *data, size_t n, char ret[HMAC_HEX_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* cleanup - show the owner where the variable is born, leave by return. */
-#ifndef RW_BASE_CLEANUP_H
-#define RW_BASE_CLEANUP_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,5 +45,3 @@ char *rw_strdup(const char *text);
 			(v) = rw_realloc((v), (size_t)(cap) * sizeof(*(v)));                       \
 		}                                                                                  \
 	} while (0)
-
-#endif

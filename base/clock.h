@@ -2,8 +2,7 @@
  * clock - the wall clock labels data, the monotonic clock decides when. Two types, so that neither
  * is passed for the other. Nothing below agent/ reads a clock: "now" is an argument.
  */
-#ifndef RW_BASE_CLOCK_H
-#define RW_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int wall_parse(const char *text, wall_t now, wall_t *ret);
 
 /* duration_format - "28ms", "1h02m": for people, two units at the most. */
 char *duration_format(char *buf, size_t size, int64_t ns);
-
-#endif

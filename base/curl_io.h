@@ -4,8 +4,7 @@
  * environment (no proxy of $http_proxy), nothing is redirected, and only the protocols named here
  * are spoken.
  */
-#ifndef RW_BASE_CURL_IO_H
-#define RW_BASE_CURL_IO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -117,5 +116,3 @@ int curl_fetch_new(struct curl_fetcher *fetcher, const struct curl_get *get, cur
 /* curl_fetch_free - gives it up when it is not over; no call of done() comes after it. NULL is
  * fine. */
 void curl_fetch_free(struct curl_fetch *fetch);
-
-#endif

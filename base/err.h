@@ -5,8 +5,7 @@
  * file, an argument, a capture) they also fill a struct err: where, what was read, what was
  * expected. Low rooms fill and return; only the surface prints.
  */
-#ifndef RW_BASE_ERR_H
-#define RW_BASE_ERR_H
+#pragma once
 
 #include <stdio.h>
 
@@ -37,5 +36,3 @@ struct err_list {
 };
 void err_list_add(struct err_list *errors, const struct err *e);
 void err_list_done(struct err_list *errors);
-
-#endif

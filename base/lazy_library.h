@@ -9,8 +9,7 @@
  * own header: each name then stands for a pointer in a table, of the type that the header declares.
  * A pointer is NULL until lazy_library_load() succeeded.
  */
-#ifndef RW_BASE_LAZY_LIBRARY_H
-#define RW_BASE_LAZY_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ int lazy_library_load(struct lazy_library *library, struct err *e);
 /* For the lists: LAZY_CALL(f) is a member of the table, LAZY_NAME(f) its name. */
 #define LAZY_CALL(function) __typeof__(&(function)) function;
 #define LAZY_NAME(function) #function,
-
-#endif

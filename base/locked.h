@@ -6,8 +6,7 @@
  * lock; docs/security.md says which. Where the kernel locks no more memory (RLIMIT_MEMLOCK), it is
  * given all the same, and the log says so once. Thread-safe.
  */
-#ifndef RW_BASE_LOCKED_H
-#define RW_BASE_LOCKED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void locked_freep(void *pointer);
 /* locked_read_file - the whole file as text with a NUL behind, at most @max bytes; no other buffer
  * of this process sees it. 0 or negative errno with @e (may be NULL) and its place. */
 int locked_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e);
-
-#endif

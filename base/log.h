@@ -3,8 +3,7 @@
  * Secrets never reach it: callers pass names of credentials, not their content.
  * Thread-safe (one write(2) per line).
  */
-#ifndef RW_BASE_LOG_H
-#define RW_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ bool complain(struct complaint *complaint, mono_t now, enum log_level level, con
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* "leaf1: answers again after 42 s, 21 failures" when there was something to end. */
 void complaint_over(struct complaint *complaint, mono_t now, const char *where, const char *what);
-
-#endif

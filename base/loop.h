@@ -4,8 +4,7 @@
  * of the turn). Everything here is for the loop thread only, except loop_work's @work function and
  * mailbox_post().
  */
-#ifndef RW_BASE_LOOP_H
-#define RW_BASE_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ struct mailbox *mailbox_new(struct loop *loop, uint32_t capacity, mailbox_fn *fn
 bool mailbox_post(struct mailbox *mailbox, void *message);
 /* loop thread, once no sender is left; undelivered messages are handed to @fn first */
 void mailbox_free(struct mailbox *mailbox);
-
-#endif

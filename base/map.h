@@ -2,8 +2,7 @@
  * map - hash maps from a u64 (map) or from bytes (smap) to a u64, and the program's one hash
  * function. One thread. A map never shrinks; an smap copies its keys.
  */
-#ifndef RW_BASE_MAP_H
-#define RW_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void smap_free(struct smap *map);
 size_t smap_count(const struct smap *map);
 bool smap_get(const struct smap *map, const void *key, size_t n, uint64_t *ret);
 void smap_put(struct smap *map, const void *key, size_t n, uint64_t value);
-
-#endif

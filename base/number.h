@@ -2,8 +2,7 @@
  * number - numbers as all texts for people write them. The rules stand in docs/numbers.md, and
  * tests/docs/check_numbers.py holds all printed texts to them. Pure; any thread.
  */
-#ifndef RW_BASE_NUMBER_H
-#define RW_BASE_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct number_text number_scaled(double value, const char *unit);
 struct number_text number_size(double bytes);
 /* number_alpha - a dynamic threshold as "1/16", "1", "4"; "0.3" where it is no power of two. */
 struct number_text number_alpha(double alpha);
-
-#endif

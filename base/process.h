@@ -1,6 +1,5 @@
 /* process - programs, a thread that runs by slices, and network namespaces. */
-#ifndef RW_BASE_PROCESS_H
-#define RW_BASE_PROCESS_H
+#pragma once
 
 #include <spawn.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ bool slice_run(struct slice *slice, int64_t budget_ns);
 /* slice_pause - called by the work, often: when its time is over, it waits for the next slice. A
  * slice_pause() from elsewhere does nothing. */
 void slice_pause(struct slice *slice);
-
-#endif

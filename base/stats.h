@@ -3,8 +3,7 @@
  * Pure and without allocation. The functions that take an array without const sort it in place; NAN
  * has no place in an order, so the caller leaves it out.
  */
-#ifndef RW_BASE_STATS_H
-#define RW_BASE_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ double stats_median(double *values, size_t n);
 /* stats_mad - median distance from @centre, usually the median. The distances replace the values:
  * @values is scratch afterwards. NAN when n is 0. */
 double stats_mad(double *values, size_t n, double centre);
-
-#endif

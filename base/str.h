@@ -1,7 +1,6 @@
 /* str - the few string helpers everyone needs: growing buffer, glob, nearest name, numbers with
  * units. */
-#ifndef RW_BASE_STR_H
-#define RW_BASE_STR_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ bool outside_stands(void);
 bool outside_is(const char *path);
 /* outside_hint - for the end of a message about @path: what to do, or "". */
 const char *outside_hint(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  * text_clean - text from outside (names of devices, ports and hosts, aliases, messages, SKUs), made
  * fit for a terminal, a database and a spreadsheet. Pure.
  */
-#ifndef RW_BASE_TEXT_CLEAN_H
-#define RW_BASE_TEXT_CLEAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ bool text_is_word(const char *text);
  * after a single quote, which spreadsheets take for "text follows".
  */
 bool text_is_formula(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* address - the two texts with a colon in them: where something listens ("HOST:PORT") and which
  * port of which device is meant ("DEVICE:PORT"). */
-#ifndef RW_CONFIG_ADDRESS_H
-#define RW_CONFIG_ADDRESS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -44,5 +43,3 @@ char *address_text(char buf[ADDRESS_TEXT_MAX], const unsigned char address[16]);
 
 /* address_is_local - "localhost" or an address of the loopback network. */
 bool address_is_local(const char *host);
-
-#endif

@@ -3,8 +3,7 @@
  * and what the words mean: is pause wanted, do thresholds of ECN slow anybody down. Pure tables
  * over the fabric. What switches and packets say of the same is analyzers/measure/class_world.h.
  */
-#ifndef RW_CONFIG_CLASS_POLICY_H
-#define RW_CONFIG_CLASS_POLICY_H
+#pragma once
 
 #include "config/fabric.h"
 #include "base/base.h"
@@ -57,5 +56,3 @@ extern const char *const lb_words[];
 extern const char *const class_lossless_words[];
 extern const char *const class_ecn_words[];
 extern const char *const class_trust_words[]; /* "dscp" "pcp" */
-
-#endif

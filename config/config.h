@@ -4,8 +4,7 @@
  * Everything lives in the configuration's arena: a reload builds a new struct config and drops the
  * old one whole.
  */
-#ifndef RW_CONFIG_CONFIG_H
-#define RW_CONFIG_CONFIG_H
+#pragma once
 
 #include "base/base.h"
 #include "config/fabric.h"
@@ -546,5 +545,3 @@ void config_key_about(const struct config_key *key, struct str *out);
  * when NULL. -ENOENT with a nearest hint. */
 int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables,
 	FILE *out, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
  * config_build - the files that make struct config and struct fabric of the sections as read, in
  * this order: build_fabric(), then build_config(). Inside of the config room only.
  */
-#ifndef RW_CONFIG_BUILD_H
-#define RW_CONFIG_BUILD_H
+#pragma once
 
 #include "base/base.h"
 #include "config/schema.h"
@@ -47,5 +46,3 @@ void build_ship(struct build *build);
  */
 const struct config_credential *build_credential(struct build *build,
 	const struct yaml_node *section, const char *name, const char *protocol);
-
-#endif

@@ -3,8 +3,7 @@
  * database needs only one value of the file: where the database is. A typo somewhere else must not
  * keep people from looking at their incidents. Pure; any thread.
  */
-#ifndef RW_CONFIG_SALVAGE_H
-#define RW_CONFIG_SALVAGE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -17,5 +16,3 @@
  * frees it. NULL when the text does not say.
  */
 char *config_salvage_store(const char *text, size_t n);
-
-#endif

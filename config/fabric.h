@@ -2,8 +2,7 @@
  * fabric - the immutable graph: devices, ports, links, ECMP groups, jobs, intent. Built once per
  * configuration, in its arena; shared read-only by everyone until the configuration is dropped.
  */
-#ifndef RW_CONFIG_FABRIC_H
-#define RW_CONFIG_FABRIC_H
+#pragma once
 
 #include "base/base.h"
 
@@ -208,5 +207,3 @@ void fabric_job_split(struct fabric_job *job, struct arena *a);
 void fabric_sort(struct fabric *fabric);
 /* fabric_derive_groups - ECMP groups of the finished graph beside the given ones. */
 void fabric_derive_groups(struct fabric *fabric, struct arena *a);
-
-#endif

@@ -12,8 +12,7 @@
  *   5. only one of these two signs                                          unknown
  *   6. no sign of a switch at all                                           host
  */
-#ifndef RW_CONFIG_NEIGHBOR_KIND_H
-#define RW_CONFIG_NEIGHBOR_KIND_H
+#pragma once
 
 #include "base/base.h"
 
@@ -45,5 +44,3 @@ uint8_t neighbor_capabilities_hex(const char *text);
 enum neighbor_kind neighbor_kind_of(const struct neighbor_signs *signs);
 /* neighbor_kind_word - "host", "switch", "unknown": the first word of an endpoint in links. */
 const char *neighbor_kind_word(enum neighbor_kind kind);
-
-#endif

@@ -3,8 +3,7 @@
  * helps someone choose. Help, "config explain", the manual and the checks are all made from the
  * row. Modules (analyzers) own their tables; config only walks them.
  */
-#ifndef RW_CONFIG_OPTION_H
-#define RW_CONFIG_OPTION_H
+#pragma once
 
 #include "base/base.h"
 
@@ -63,5 +62,3 @@ const struct option *option_find(const struct option_table *table, const char *n
 bool option_same(const struct option *option, const void *left, const void *right);
 /* option_text - the value as one would write it. */
 char *option_text(const struct option *option, struct arena *a, const void *base);
-
-#endif

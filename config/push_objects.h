@@ -10,8 +10,7 @@
  *
  * Loop thread.
  */
-#ifndef RW_CONFIG_PUSH_OBJECTS_H
-#define RW_CONFIG_PUSH_OBJECTS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -31,5 +30,3 @@ int push_objects_add(struct push_objects *objects, const char *text, struct err 
 
 /* push_objects_name - NULL: nobody said. Lent. */
 const char *push_objects_name(const struct push_objects *objects, uint32_t type, uint32_t object);
-
-#endif

@@ -3,8 +3,7 @@
  * modules that bring one (agent/alert/send_<word>.c): a table of rows as schema.h explains them, of
  * struct config_receiver, handed over as .receiver of an option table of the section "alerts".
  */
-#ifndef RW_CONFIG_RECEIVER_ROWS_H
-#define RW_CONFIG_RECEIVER_ROWS_H
+#pragma once
 
 #include "config/schema.h"
 
@@ -47,5 +46,3 @@ extern const struct section receiver_tls_section;
 	PASSWORD_ROWS, SECRET(config_receiver, token, "token", "Bearer token, instead of a user"), \
 		NEVER_INLINE("token"),                                                             \
 		INSIDE(config_receiver, tls_node, "tls", receiver_tls_section)
-
-#endif

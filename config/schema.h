@@ -8,8 +8,7 @@
  * What follows from several values together is worked out by the build_*() functions, in members
  * that have no row. For the config room, and for modules that bring a section of their own.
  */
-#ifndef RW_CONFIG_SCHEMA_H
-#define RW_CONFIG_SCHEMA_H
+#pragma once
 
 #include "base/base.h"
 #include "config/config.h"
@@ -365,5 +364,3 @@ void schema_read(struct build *build, const struct section *section, const struc
 /* schema_read_or_defaults - the section @key of the root as read; where the file has none, its
  * defaults alone take its place, so that they stand in the rows only. */
 void *schema_read_or_defaults(struct build *build, const char *key);
-
-#endif

@@ -1,7 +1,6 @@
 /* snmp_security - SNMPv3 protocols by name; apart from config.h so that the file that includes
  * net-snmp can have them. */
-#ifndef RW_CONFIG_SNMP_SECURITY_H
-#define RW_CONFIG_SNMP_SECURITY_H
+#pragma once
 
 enum snmp_auth {
 	SNMP_AUTH_NONE,
@@ -19,5 +18,3 @@ enum snmp_priv {
 	SNMP_PRIV_AES192,
 	SNMP_PRIV_AES256
 };
-
-#endif

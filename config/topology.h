@@ -5,8 +5,7 @@
  * two reports become one link, and where they contradict each other the link has a problem. Memory
  * is the caller's arena.
  */
-#ifndef RW_CONFIG_TOPOLOGY_H
-#define RW_CONFIG_TOPOLOGY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -96,5 +95,3 @@ const char *topology_link_peer(struct arena *a, const struct topology_link *link
 /* topology_print - the links as the `links:` list of a configuration; those with a problem as
  * comments. */
 void topology_print(FILE *out, const struct topology_link *links, size_t n);
-
-#endif

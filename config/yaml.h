@@ -8,8 +8,7 @@
  * several documents, keys that are not plain text. Duplicate keys are errors that name the first
  * line. Depth, nodes and bytes have named limits.
  */
-#ifndef RW_CONFIG_YAML_H
-#define RW_CONFIG_YAML_H
+#pragma once
 
 #include "base/base.h"
 
@@ -58,5 +57,3 @@ const struct yaml_item *yaml_get(const struct yaml_node *map, const char *key);
 /* yaml_what - what was read, for messages: "a list", "a section of keys", "nothing", or the text in
  * quotes. Returns @buf. */
 char *yaml_what(const struct yaml_node *node, char *buf, size_t size);
-
-#endif

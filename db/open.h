@@ -2,8 +2,7 @@
  * open - which store lies behind a path or URL. Everybody else works with what is opened here: a
  * struct history to read, a struct store to write. Today a path is a SQLite file; a URL is refused.
  */
-#ifndef RW_DB_OPEN_H
-#define RW_DB_OPEN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -35,5 +34,3 @@ void db_store_holders(const char *path, struct str *out);
 /* db_writer_pid - the process that writes the store at the moment; 0 = none; negative errno
  * (-EACCES) when this user may not look at the lock: then it is not known. */
 int db_writer_pid(const char *path);
-
-#endif

@@ -19,8 +19,7 @@
  *   5. correlates by stream, never by update.target: servers are meant to echo it, and not all
  *       do.
  */
-#ifndef RW_PROTO_GNMI_H
-#define RW_PROTO_GNMI_H
+#pragma once
 
 #include "base/base.h"
 
@@ -185,5 +184,3 @@ struct gnmi_decode {
 	void *arg;
 	struct gnmi_counts *counts;
 };
-
-#endif

@@ -11,8 +11,7 @@
  * whole or, when it is not protobuf, not at all. It is the reference that gnmi_walk.h is held to,
  * and what that falls back to.
  */
-#ifndef RW_PROTO_GNMI_CODEC_H
-#define RW_PROTO_GNMI_CODEC_H
+#pragma once
 
 #include "base/base.h"
 #include "proto/gnmi.h"
@@ -188,5 +187,3 @@ typedef void gnmi_leaf_fn(void *arg, const struct gnmi_path *path, const struct 
  */
 int gnmi_json_flatten(const void *data, size_t n, struct gnmi_path *at,
 	const struct gnmi_decode *decode, struct arena *a, gnmi_leaf_fn *fn, void *arg);
-
-#endif

@@ -9,8 +9,7 @@
  * root is "/". A path is UTF-8 without control characters: what is not is refused, so that it can
  * be logged and stored as it stands. Origin and target are not part of it.
  */
-#ifndef RW_PROTO_GNMI_PATH_H
-#define RW_PROTO_GNMI_PATH_H
+#pragma once
 
 #include "base/base.h"
 #include "proto/gnmi.h"
@@ -87,5 +86,3 @@ int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_ele
  * "openconfig-qos:queue"), 0 when there is none. A module and what follows it are YANG identifiers
  * (RFC 7950, 6.2): "oid:0x15" and "eth1/1:3" are whole names. */
 size_t gnmi_name_skip(const char *name, size_t n);
-
-#endif

@@ -29,8 +29,7 @@
  * One walker per stream and thread. Not re-entrant. Memory: about 300 bytes per path, within the
  * limits below.
  */
-#ifndef RW_PROTO_GNMI_WALK_H
-#define RW_PROTO_GNMI_WALK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -114,5 +113,3 @@ void gnmi_split_begin(struct gnmi_split *split, const void *data, size_t n);
  * lent in *@ret_p. False: there is no more. */
 bool gnmi_split_next(
 	struct gnmi_split *split, struct str *ret, const uint8_t **ret_p, size_t *ret_n);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * Loop thread, all of it.
  */
-#ifndef RW_ALERT_ALERT_H
-#define RW_ALERT_ALERT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -160,5 +159,3 @@ struct alert {
 	mono_t mono;
 	struct alert_test_run test;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * alert_message - one message about one incident, as the senders take it: all its texts are copied,
  * so that it can go to another thread. Made on the loop, never changed afterwards.
  */
-#ifndef RW_ALERT_ALERT_MESSAGE_H
-#define RW_ALERT_ALERT_MESSAGE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -77,5 +76,3 @@ const char *alert_message_runbook_url(const struct alert_message *message);
 
 /* alert_message_word - the state in one word: "critical" while open, else "resolved". */
 const char *alert_message_word(const struct alert_message *message);
-
-#endif

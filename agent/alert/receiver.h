@@ -3,8 +3,7 @@
  * nothing of incidents and keeps nothing: what was sent and what has to be tried again is the
  * loop's business (agent/alert/alert.h).
  */
-#ifndef RW_ALERT_RECEIVER_H
-#define RW_ALERT_RECEIVER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -88,5 +87,3 @@ struct alert_known {
 
 enum alert_event alert_wish(const struct alert_fact *fact, const struct alert_known *known,
 	int64_t resend_ns, bool heartbeat);
-
-#endif

@@ -4,8 +4,7 @@
  * its section of the configuration, and what is checked of them, stand in the same file
  * (config/receiver_rows.h).
  */
-#ifndef RW_ALERT_SENDER_H
-#define RW_ALERT_SENDER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -72,5 +71,3 @@ void sender_text(struct str *out, const struct alert_message *message, const cha
  */
 int sender_run(const struct sender_ask *ask, const struct config_texts *argv, const char *input,
 	const char *const *env, size_t n_env, struct err *e);
-
-#endif

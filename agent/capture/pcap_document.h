@@ -2,8 +2,7 @@
  * pcap_document - what a capture shows, as a JSON document ("pcap" in the contract of documents).
  * Every surface prints this document and computes nothing of its own.
  */
-#ifndef RW_CAPTURE_PCAP_DOCUMENT_H
-#define RW_CAPTURE_PCAP_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -85,5 +84,3 @@ void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet 
 /* pcap_document - the report of what was read so far, without its rows (pcap_report.h). The caller
  * owns the result. */
 json_t *pcap_document(struct pcap_reading *reading);
-
-#endif

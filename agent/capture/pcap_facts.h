@@ -2,8 +2,7 @@
  * pcap_facts - the summary of a capture in labelled lines, as the forms for people print it: table,
  * html and md.
  */
-#ifndef RW_CAPTURE_PCAP_FACTS_H
-#define RW_CAPTURE_PCAP_FACTS_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -14,5 +13,3 @@ struct pcap_fact {
 	void (*say)(struct str *out, const json_t *document);
 };
 extern const struct pcap_fact pcap_facts[]; /* in the order of printing; ends with label NULL */
-
-#endif

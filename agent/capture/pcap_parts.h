@@ -6,8 +6,7 @@
  *
  * To add one: declare it here, call it there.
  */
-#ifndef RW_CAPTURE_PCAP_PARTS_H
-#define RW_CAPTURE_PCAP_PARTS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -46,5 +45,3 @@ void pcap_put_qp_loss(struct pcap_row *row, struct pcap_reading *reading, const 
 void pcap_put_qp_time(struct pcap_row *row, struct pcap_reading *reading, const struct flow *flow);
 /* pcap_stall_s - its longest stall; 0: none. */
 double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow);
-
-#endif

@@ -6,8 +6,7 @@
  * behind it, as tcpdump -C (.pcap1) and logrotate (.pcap.1) write it; dumpcap's numbers stand
  * before the dot. Directories in directories are not looked into.
  */
-#ifndef RW_CAPTURE_PCAP_PATHS_H
-#define RW_CAPTURE_PCAP_PATHS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -27,5 +26,3 @@ int pcap_paths_add(struct pcap_paths *paths, const char *path, struct err *e);
 
 /* pcap_paths_is_capture - by its name. */
 bool pcap_paths_is_capture(const char *name);
-
-#endif

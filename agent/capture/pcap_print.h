@@ -9,8 +9,7 @@
  *   table       for people: pcap_print.c
  *   html, md    a page for a ticket or a mail: pcap_print.c
  */
-#ifndef RW_CAPTURE_PCAP_PRINT_H
-#define RW_CAPTURE_PCAP_PRINT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -32,5 +31,3 @@ void pcap_print_report(struct pcap_printer *printer, const struct pcap_report *r
 /* pcap_print_end - after the last report; without any nothing is printed. 0, or -EIO when something
  * could not be written. */
 int pcap_print_end(struct pcap_printer *printer);
-
-#endif

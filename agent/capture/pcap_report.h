@@ -2,8 +2,7 @@
  * pcap_report - one report of a capture, ready to be printed: the document without its rows, and
  * the rows that were asked for.
  */
-#ifndef RW_CAPTURE_PCAP_REPORT_H
-#define RW_CAPTURE_PCAP_REPORT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -61,5 +60,3 @@ json_t *pcap_report_row(const struct pcap_report *report, size_t i);
  * itself and begins with "type" and "file"; NULL: an object in a list. */
 void pcap_report_row_text(
 	const struct pcap_report *report, size_t i, json_t *file, struct str *out);
-
-#endif

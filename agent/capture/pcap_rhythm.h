@@ -11,8 +11,7 @@
  * it, on average over the bursts and by more than LAST_SURE standard errors. Of one burst alone
  * sampling decides, of many it does not. A source without a packet in a burst has no time in it.
  */
-#ifndef RW_CAPTURE_PCAP_RHYTHM_H
-#define RW_CAPTURE_PCAP_RHYTHM_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ struct pcap_rhythm_found {
 	double last_share; /* of the bursts it was the last in */
 };
 void pcap_rhythm_find(struct pcap_rhythm *rhythm, struct pcap_rhythm_found *ret);
-
-#endif

@@ -4,8 +4,7 @@
  * without one allocation a row. Both have the same keys in the same order; a key is put once.
  * Single-threaded.
  */
-#ifndef RW_CAPTURE_PCAP_ROW_H
-#define RW_CAPTURE_PCAP_ROW_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -62,5 +61,3 @@ void pcap_row_value(struct pcap_row *row, const char *key, json_t *value);
 void pcap_row_open(struct pcap_row *row, const char *key); /* an object, until pcap_row_close() */
 void pcap_row_open_list(struct pcap_row *row, const char *key);
 void pcap_row_close(struct pcap_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* pcap_sampling - of how many packets a capture holds one: what a person said, else what its
  * packets say. */
-#ifndef RW_CAPTURE_PCAP_SAMPLING_H
-#define RW_CAPTURE_PCAP_SAMPLING_H
+#pragma once
 
 #include "agent/capture/pcap_document.h"
 
@@ -18,5 +17,3 @@ bool pcap_psn_cut(const struct pcap_reading *reading);
 
 /* pcap_put_sampling - "sampling": the rate, how it is known, and what follows from it. */
 void pcap_put_sampling(json_t *document, struct pcap_reading *reading);
-
-#endif

@@ -5,8 +5,7 @@
  * pair, the sort and the number of rows choose rows only: what an acknowledgement is about can be
  * known from all packets alone, so those of other queue pairs are read too.
  */
-#ifndef RW_CAPTURE_PCAP_SELECT_H
-#define RW_CAPTURE_PCAP_SELECT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -61,5 +60,3 @@ bool pcap_select_qp(const struct pcap_select *select, uint32_t dst_qp);
 void pcap_select_verdicts(const struct pcap_select *select, json_t *document);
 /* pcap_select_put - what was chosen, as "selected" of @document; nothing without a choice. */
 void pcap_select_put(const struct pcap_select *select, json_t *document);
-
-#endif

@@ -1,6 +1,5 @@
 /* pcap_value - single values in the document of a capture. */
-#ifndef RW_CAPTURE_PCAP_VALUE_H
-#define RW_CAPTURE_PCAP_VALUE_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -14,5 +13,3 @@ const char *pcap_address_text(
 	char buf[INET6_ADDRSTRLEN], uint8_t family, const uint8_t address[16]);
 /* pcap_address_put - the same into @object. */
 void pcap_address_put(json_t *object, const char *key, uint8_t family, const uint8_t address[16]);
-
-#endif

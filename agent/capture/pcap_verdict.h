@@ -2,8 +2,7 @@
  * pcap_verdict - the sentences with which the report of a capture begins: what was found, the worst
  * first, each with its numbers. Every part of the document adds those about its own facts.
  */
-#ifndef RW_CAPTURE_PCAP_VERDICT_H
-#define RW_CAPTURE_PCAP_VERDICT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -47,5 +46,3 @@ enum pcap_severity pcap_verdict_worst(const json_t *document);
 
 /* pcap_verdict_sort - the worst first, then by the order of kinds, then as they were added. */
 void pcap_verdict_sort(json_t *document);
-
-#endif

@@ -1,6 +1,5 @@
 /* pcap_words - numbers and paragraphs of the text report. What is null is "unknown", never 0. */
-#ifndef RW_CAPTURE_PCAP_WORDS_H
-#define RW_CAPTURE_PCAP_WORDS_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -34,5 +33,3 @@ bool words_known(const json_t *object, const char *key);
  * Control characters become blanks. */
 enum { WORDS_LABEL = 11 };
 void words_put(FILE *out, size_t width, const char *label, const char *text);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Source of the form: Monitoring Plugins Development Guidelines.
  */
-#ifndef RW_CHECK_CHECK_H
-#define RW_CHECK_CHECK_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -141,5 +140,3 @@ void check_print_unknown(FILE *out, const struct check *check, const char *why);
  * database that a replay made is never stale: it holds the past. @why gets the reason.
  */
 bool check_unknown(const struct client *client, int64_t window_ns, char *why, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * check_range - alert ranges of a check (--warn, --crit), in the syntax of the monitoring-plugins
  * guidelines. Pure; any thread.
  */
-#ifndef RW_CHECK_CHECK_LINE_H
-#define RW_CHECK_CHECK_LINE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -33,5 +32,3 @@ bool check_range_alerts(const struct check_range *range, double value);
 /* check_range_text - the range as perfdata wants it: "0.2", "0.1:0.2", "@5"; "" when not set. */
 #define CHECK_RANGE_TEXT_MAX 64
 char *check_range_text(char buf[CHECK_RANGE_TEXT_MAX], const struct check_range *range);
-
-#endif

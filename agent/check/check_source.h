@@ -2,8 +2,7 @@
  * check_source - what a check judges: documents of one database, made for one scope, each once. One
  * thread.
  */
-#ifndef RW_CHECK_CHECK_SOURCE_H
-#define RW_CHECK_CHECK_SOURCE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -131,5 +130,3 @@ size_t check_verdict(const struct check_source *source, const struct watch_answe
 
 /* check_state_of - the state of a line for the state of a signal, or of the fabric. */
 enum check_state check_state_of(enum golden_state state);
-
-#endif

@@ -2,8 +2,7 @@
  * client - what a reading command works on: the database, the configuration, the time it is, and
  * the time range it was asked for.
  */
-#ifndef RW_AGENT_CLIENT_H
-#define RW_AGENT_CLIENT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -173,5 +172,3 @@ int known_stored_device(struct client *client, const char *glob, struct err *e);
 int known_port(struct client *client, const char *device, const char *glob, struct err *e);
 
 int known_job(struct client *client, const char *glob, struct err *e);
-
-#endif

@@ -13,8 +13,7 @@
  * Bounded: CONTROL_CLIENTS_MAX clients, lines of CONTROL_LINE_MAX bytes, CONTROL_IDLE_NS without a
  * whole request. Loop thread.
  */
-#ifndef RW_AGENT_CONTROL_H
-#define RW_AGENT_CONTROL_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -56,5 +55,3 @@ void control_free(struct control *control); /* removes the socket file; NULL is 
  * filled.
  */
 int control_call(const char *path, const json_t *request, json_t **ret, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
  * peek - a quick look at a database, without configuration: has something been written, how new is
  * it, does an agent write it? For whoever looks every second. One thread at a time.
  */
-#ifndef RW_AGENT_PEEK_H
-#define RW_AGENT_PEEK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -59,5 +58,3 @@ struct canary_state {
  * negative errno, @e filled. */
 int canary_read(
 	const struct client *client, int64_t now_ns, struct canary_state *ret, struct err *e);
-
-#endif

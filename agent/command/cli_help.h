@@ -1,6 +1,5 @@
 /* cli_help - help made from the rows of commands. */
-#ifndef RW_COMMAND_CLI_HELP_H
-#define RW_COMMAND_CLI_HELP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -82,5 +81,3 @@ struct cli_read {
 /* cli_read_options - 0, or the exit code of the mistake that it printed. getopt's optind is then
  * that of the first other word. */
 int cli_read_options(struct cli_read *read, int argc, char **argv);
-
-#endif

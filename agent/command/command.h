@@ -6,8 +6,7 @@
  * line, help, manual pages, completion and docs/commands.md all go by these rows: what a row does
  * not take is a usage error.
  */
-#ifndef RW_AGENT_COMMAND_H
-#define RW_AGENT_COMMAND_H
+#pragma once
 
 #include "base/base.h"
 #include "agent/client/client.h"
@@ -208,4 +207,3 @@ int usage_unknown(const struct command *command, const char *kind, const char *w
 	const char *const *names, size_t n);
 /* usage_extra - "unexpected argument 'WORD'". */
 int usage_extra(const struct command *command, const char *word);
-#endif

@@ -3,8 +3,7 @@
  * column what came. profile_test.c decides what to ask and prints; one file per protocol asks
  * (profile_test.c, profile_test.c).
  */
-#ifndef RW_COMMAND_PROFILE_TEST_H
-#define RW_COMMAND_PROFILE_TEST_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -74,5 +73,3 @@ void profile_test_fail(struct profile_test *test, const char *reason);
 int profile_test_error(const struct profile_test *test, const char *device, struct err *e);
 /* profile_test_target_failed - ends the run when the target could not be reached. */
 bool profile_test_target_failed(struct profile_test *test, const struct target *target);
-
-#endif

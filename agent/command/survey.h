@@ -3,8 +3,7 @@
  * and writes a first configuration from what they answer. For commands that begin without one, and
  * for discovery. One thread; the arena owns every text.
  */
-#ifndef RW_COMMAND_SURVEY_H
-#define RW_COMMAND_SURVEY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -73,5 +72,3 @@ void survey_done(struct survey *survey);
  * they are left to discovery. */
 void survey_print(FILE *out, const struct survey *survey, const struct survey_hosts *hosts,
 	const char *extra, bool links);
-
-#endif

@@ -8,8 +8,7 @@
  * A target or capture that cannot be opened is shown as down with its reason and tried again; it
  * never stops the agent.
  */
-#ifndef RW_AGENT_AGENT_H
-#define RW_AGENT_AGENT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -30,5 +29,3 @@ struct agent_options {
 /* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative
  * errno: it did not start, @e says why. */
 int agent_run(const struct agent_options *options, struct config *config, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
  * agent_state - what the files of the running agent share: agent.c (start, tick, stop), reload.c,
  * links.c, traps.c and agent.c. Nothing outside agent/daemon includes it. Loop thread.
  */
-#ifndef RW_AGENT_STATE_H
-#define RW_AGENT_STATE_H
+#pragma once
 
 #include "base/base.h"
 #include "agent/daemon/life.h"
@@ -63,5 +62,3 @@ struct agent {
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * be read or is half written keeps the jobs it told before, until it is older than its max_age:
  * then they are no longer named, since nobody knows what runs. Loop thread.
  */
-#ifndef RW_AGENT_JOB_WATCH_H
-#define RW_AGENT_JOB_WATCH_H
+#pragma once
 
 struct agent;
 struct config;
@@ -30,5 +29,3 @@ struct config *job_watch_changed(struct agent *agent);
 
 /* job_watch_health - figures of each file, as job_file/PATH/KEY. */
 void job_watch_health(const struct agent *agent, struct health *health);
-
-#endif

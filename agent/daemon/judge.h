@@ -15,8 +15,7 @@
  *
  * Reading happens in a thread of its own (loop_work()); all other functions on the loop thread.
  */
-#ifndef RW_AGENT_JUDGE_H
-#define RW_AGENT_JUDGE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -75,5 +74,3 @@ struct judge_share {
 /* judge_horizon - how far @shares let one judge at @now, and who of them is late from now on.
  * INT64_MIN: not at all. */
 int64_t judge_horizon(struct judge_share *shares, size_t n, int64_t wait_ns, mono_t now);
-
-#endif

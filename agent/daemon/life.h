@@ -14,8 +14,7 @@
  *
  * Loop thread.
  */
-#ifndef RW_AGENT_LIFE_H
-#define RW_AGENT_LIFE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -135,5 +134,3 @@ void notify_take(struct notify *notify);
 /* notify_send - @text is lines such as "READY=1". A failure is not reported: systemd notices the
  * silence itself. */
 void notify_send(const struct notify *notify, const char *text);
-
-#endif

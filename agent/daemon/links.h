@@ -2,8 +2,7 @@
  * links - between discovery (which links the devices' LLDP neighbors prove) and the configuration
  * that the agent runs: "discover" in the fabric's part of it asks for this. Loop thread.
  */
-#ifndef RW_AGENT_LINKS_H
-#define RW_AGENT_LINKS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -24,5 +23,3 @@ struct config *links_into(struct agent *agent, struct config *config);
 /* links_changed - the running configuration with the links discovery has just settled on; NULL when
  * nothing changed. The caller owns it. */
 struct config *links_changed(struct agent *agent);
-
-#endif

@@ -3,8 +3,7 @@
  * SIGHUP, and when discovery has found links. A reload that is refused leaves the running
  * configuration as it is. Loop thread.
  */
-#ifndef RW_AGENT_RELOAD_H
-#define RW_AGENT_RELOAD_H
+#pragma once
 
 #include "base/base.h"
 #include "agent/daemon/agent.h"
@@ -28,5 +27,3 @@ void agent_reload(struct agent *agent);
 /* agent_discover - adopt the links that discovery has settled on since the last call, and the jobs
  * that the scheduler has told since. */
 void agent_discover(struct agent *agent);
-
-#endif

@@ -2,8 +2,7 @@
  * ship_agent - the sinks of the running agent (store.ship): their threads, and what the agent says
  * of them. Loop thread.
  */
-#ifndef RW_AGENT_SHIP_AGENT_H
-#define RW_AGENT_SHIP_AGENT_H
+#pragma once
 
 struct agent;
 struct health;
@@ -21,5 +20,3 @@ void ship_agent_tick(struct agent *agent);
 /* Keys ship/NAME/: samples batches failures refused waiting_samples waiting_bytes behind_s lost
  * failing_s (wall clock, 0 = it works) last_success_s (wall clock). */
 void ship_agent_health(const struct agent *agent, struct health *health);
-
-#endif

@@ -1,7 +1,6 @@
 /* traps - the agent's receiver for SNMP traps and informs: opened, opened again after a failure,
  * and opened anew when its configuration changes. Loop thread. */
-#ifndef RW_AGENT_TRAPS_H
-#define RW_AGENT_TRAPS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -14,5 +13,3 @@ void traps_apply(struct agent *agent, const struct config *was);
 
 /* traps_retry - open it again when it is wanted, closed, and has waited long enough. */
 void traps_retry(struct agent *agent, mono_t now);
-
-#endif

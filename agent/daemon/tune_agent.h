@@ -4,8 +4,7 @@
  * lossless drop on the changed switch, or steps that surely take longer than before, opens the
  * incident tuning_regression at once (docs/tuning.md, rule 10). Loop thread.
  */
-#ifndef RW_AGENT_TUNE_AGENT_H
-#define RW_AGENT_TUNE_AGENT_H
+#pragma once
 
 #include <jansson.h>
 #include "agent/judge/pipeline.h"
@@ -36,5 +35,3 @@ json_t *tune_agent_request(
 /* tune_agent_expect_from - tells @pipeline what was agreed to in @history: for a replay of that
  * database. */
 int tune_agent_expect_from(struct history *history, struct pipeline *pipeline, struct err *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* web - the agent's web server, as the configuration asks for it: section http. Loop thread. */
-#ifndef RW_AGENT_WEB_H
-#define RW_AGENT_WEB_H
+#pragma once
 
 #include "base/base.h"
 #include <sys/types.h>
@@ -56,5 +55,3 @@ void web_child_tick(struct web_child *child, mono_t now);
 
 pid_t web_child_pid(const struct web_child *child); /* 0 = it does not run */
 uint64_t web_child_starts(const struct web_child *child);
-
-#endif

@@ -2,8 +2,7 @@
  * column - one column of a table: where its value stands in a row of a document, and how it is
  * written for people and for programs.
  */
-#ifndef RW_DOCUMENT_COLUMN_H
-#define RW_DOCUMENT_COLUMN_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -38,5 +37,3 @@ void column_add_cell(struct str *out, const json_t *row, const struct column *co
 
 /* column_add_value - the same of a single value, or of an array of them, joined by ','. */
 void column_add_value(struct str *out, const json_t *value, enum column_kind kind, bool pretty);
-
-#endif

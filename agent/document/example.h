@@ -2,8 +2,7 @@
  * example - one line of a shell that shows how a command is used. Rows of commands, reports and
  * checks have two; help and manual pages print them, and a test runs them on a recorded case.
  */
-#ifndef RW_DOCUMENT_EXAMPLE_H
-#define RW_DOCUMENT_EXAMPLE_H
+#pragma once
 
 struct example {
 	const char *line; /* as in sh(1), without "rocewatch ": "incident show 72drcj3l" */
@@ -13,5 +12,3 @@ struct example {
 	 */
 	const char *not_run;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * json_value - single values of a document, in both directions. What is not known is null in the
  * document and NAN, "" or NULL in memory. Pure; any thread.
  */
-#ifndef RW_DOCUMENT_JSON_VALUE_H
-#define RW_DOCUMENT_JSON_VALUE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -43,5 +42,3 @@ void json_clean(json_t *value);
 /* json_outside - @n bytes at @text as a document, cleaned; a new reference. NULL, with @why filled
  * (may be NULL), where this is no JSON. @flags are those of json_loadb(). */
 json_t *json_outside(const char *text, size_t n, size_t flags, json_error_t *why);
-
-#endif

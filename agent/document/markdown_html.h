@@ -3,8 +3,7 @@
  * tables, fenced code, and in a line `code`, **bold**, *stress* and [links](to). What is not known
  * is printed as it stands. Every text is escaped: a page can hold no tag and no script.
  */
-#ifndef RW_DOCUMENT_MARKDOWN_HTML_H
-#define RW_DOCUMENT_MARKDOWN_HTML_H
+#pragma once
 
 #include "base/base.h"
 
@@ -14,5 +13,3 @@
  * only their words.
  */
 void markdown_html_add(struct str *out, const char *text, size_t n);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * An empty or missing text, and a table without rows, prints nothing. Any thread.
  */
-#ifndef RW_DOCUMENT_PAGE_H
-#define RW_DOCUMENT_PAGE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -119,5 +118,3 @@ struct page_style {
 
 /* page_print - 0, or -EIO when writing failed. */
 int page_print(FILE *out, const struct page *page, const struct page_style *style);
-
-#endif

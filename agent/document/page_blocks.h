@@ -2,8 +2,7 @@
  * page_blocks - what a page is made of: filled by page.c, read by the writers. Texts are clean and
  * never NULL; numbers that are not known are NAN. All lies in the arena of the page.
  */
-#ifndef RW_DOCUMENT_PAGE_BLOCKS_H
-#define RW_DOCUMENT_PAGE_BLOCKS_H
+#pragma once
 
 #include "agent/document/page.h"
 #include "base/base.h"
@@ -71,5 +70,3 @@ struct page {
 	struct page_block **blocks;
 	size_t n, cap;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * page_chart - what the three writers of a page need to know of a chart: its highest value, its
  * numbers as texts, and values as rows of characters. Pure.
  */
-#ifndef RW_DOCUMENT_PAGE_CHART_H
-#define RW_DOCUMENT_PAGE_CHART_H
+#pragma once
 
 #include "base/base.h"
 

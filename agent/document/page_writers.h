@@ -1,6 +1,5 @@
 /* page_writers - the three writers of a page, chosen by page_print(). Each prints a whole page. */
-#ifndef RW_DOCUMENT_PAGE_WRITERS_H
-#define RW_DOCUMENT_PAGE_WRITERS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -19,5 +18,3 @@ void page_write_svg_bar(FILE *out, const struct page_block *bars, const struct p
 const char *page_color(const char *state);
 /* page_series_color - of series @i of a chart. */
 const char *page_series_color(size_t i);
-
-#endif

@@ -1,6 +1,5 @@
 /* paper - what a page is printed on: how wide it is, and which characters it shows. */
-#ifndef RW_DOCUMENT_PAPER_H
-#define RW_DOCUMENT_PAPER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -27,5 +26,3 @@ int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, 
  * followed: in a directory that others may write, somebody could have put one there. NULL with
  * errno. The caller closes it. */
 FILE *file_make_new(const char *path);
-
-#endif

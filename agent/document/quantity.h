@@ -2,8 +2,7 @@
  * quantity - numbers, units and times as people write them, on every surface. Rules:
  * docs/numbers.md. Pure; any thread.
  */
-#ifndef RW_DOCUMENT_QUANTITY_H
-#define RW_DOCUMENT_QUANTITY_H
+#pragma once
 
 #include <jansson.h>
 
@@ -30,5 +29,3 @@ void str_add_when(struct str *out, const char *rfc3339);
 /* quantity_name - how a metric is called where people read its value: "alpha" for
  * cfg.pg_alpha_exp, whose value str_add_quantity() writes as 1/16; else @metric itself. */
 const char *quantity_name(const char *metric);
-
-#endif

@@ -23,8 +23,7 @@
  * NAN, COUNT_UNKNOWN, MAYBE_UNKNOWN, TIME_UNKNOWN. Tables are constants; nothing is owned here:
  * texts and rows are the answer's, which keeps them in one arena. Pure; any thread.
  */
-#ifndef RW_DOCUMENT_SHAPE_H
-#define RW_DOCUMENT_SHAPE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -277,5 +276,3 @@ void shape_schema_types(json_t *own, json_t *shared, const struct shape *shape, 
 /* shape_check - what the compiler cannot see, a line each: two fields of one key, and eight bytes
  * in a row that no field tells or hides. For tests. True: nothing. */
 bool shape_check(const struct shape *shape, struct str *out);
-
-#endif

@@ -3,8 +3,7 @@
  * print. A report never knows the format: json prints the tree, csv/html/md/table walk the columns,
  * and a report may add its own text layout.
  */
-#ifndef RW_DOCUMENT_WRITER_H
-#define RW_DOCUMENT_WRITER_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -62,5 +61,3 @@ int report_print(FILE *out, const json_t *doc, const struct view *view, enum rep
  * expect. What a spreadsheet would run as a formula gets a single quote in front
  * (text_is_formula()). */
 void csv_field_print(FILE *out, const char *text);
-
-#endif

@@ -7,8 +7,7 @@
  * that is not known is left out: absent is never 0. Families with one series per subject print at
  * most metrics_options.top of them; how many were left out is a metric too.
  */
-#ifndef RW_SURFACE_METRICS_H
-#define RW_SURFACE_METRICS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -61,5 +60,3 @@ struct metrics_family {
 /* metrics_each_family - in the order of the page; for the manual and the tests. */
 typedef void metrics_family_fn(void *arg, const struct metrics_family *family);
 void metrics_each_family(metrics_family_fn *fn, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* metrics_page - what the families of the page share: what was read, and how a sample is written.
  * For agent/exporter/metrics*.c only. */
-#ifndef RW_SURFACE_METRICS_PAGE_H
-#define RW_SURFACE_METRICS_PAGE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -73,5 +72,3 @@ double metrics_health(const struct metrics_page *page, const char *key);
 void metrics_put_health(struct metrics_page *page);
 void metrics_put_named(struct metrics_page *page);
 void metrics_put_named_well(struct metrics_page *page);
-
-#endif

@@ -1,7 +1,6 @@
 /* case_export - a time range of history as a recorded case for replay: fabric.yaml and samples.tsv,
  * whose columns its first line names. Flows are not exported. */
-#ifndef RW_AGENT_CASE_EXPORT_H
-#define RW_AGENT_CASE_EXPORT_H
+#pragma once
 
 #include "base/base.h"
 #include "db/series/history.h"
@@ -15,5 +14,3 @@ enum case_dir { CASE_NEW, CASE_OVERWRITE };
  */
 int case_export(struct history *history, const char *dir, enum case_dir how,
 	const struct history_filter *filter, uint64_t *ret_samples, struct err *e);
-
-#endif

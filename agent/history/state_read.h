@@ -1,8 +1,7 @@
 /*
  * state_read - what switches told last of their settings, and for how long that is believed.
  */
-#ifndef RW_HISTORY_STATE_READ_H
-#define RW_HISTORY_STATE_READ_H
+#pragma once
 
 #include "base/base.h"
 
@@ -20,5 +19,3 @@ int64_t state_age(const struct client *client);
  * back last; counters are left out. In @a. 0, or negative errno with @e. */
 int state_observe(
 	struct client *client, struct arena *a, const struct observed **ret, struct err *e);
-
-#endif

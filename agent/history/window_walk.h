@@ -3,8 +3,7 @@
  * report, the command steps and threshold tuning read history. The windows are those that the
  * detectors saw, since the pipeline aligns its windows in the same way.
  */
-#ifndef RW_HISTORY_WINDOW_WALK_H
-#define RW_HISTORY_WINDOW_WALK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -75,5 +74,3 @@ typedef int ecmp_history_fn(void *arg, const struct window *window,
  */
 int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
 	struct ecmp_history *ret, struct err *e);
-
-#endif

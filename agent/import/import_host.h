@@ -10,8 +10,7 @@
  * "notes" (what cannot be said, and why) and "flagged" (one sentence each about a host). The caller
  * owns it.
  */
-#ifndef RW_AGENT_IMPORT_HOST_H
-#define RW_AGENT_IMPORT_HOST_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -75,5 +74,3 @@ bool host_real(const char *word, double *ret);
 /* host_name_copy - @n bytes as a name: cut, and "" when it holds anything but letters, digits and
  * . _ - */
 void host_name_copy(char ret[HOST_NAME_LEN], const char *text, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* import_internal - the set of devices that import_sonic.c and import_nvue.c fill and
  * import_print.c writes. */
-#ifndef RW_AGENT_IMPORT_INTERNAL_H
-#define RW_AGENT_IMPORT_INTERNAL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -82,5 +81,3 @@ bool import_is_device_name(const char *text);
  * a profile of their own. 0, or -EINVAL with at least one error. */
 int import_nvue(struct import_set *set, const char *text, size_t n, const char *name,
 	struct err_list *errors, struct err_list *warnings);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * Everything lives in the set's arena; one thread.
  */
-#ifndef RW_AGENT_IMPORT_SONIC_H
-#define RW_AGENT_IMPORT_SONIC_H
+#pragma once
 
 #include "base/base.h"
 
@@ -53,5 +52,3 @@ void import_print(struct import_set *set, FILE *out);
  * nothing was printed; -ENOENT: there is no such format. */
 int import_files(const char *format, const char *const *paths, FILE *out, struct err_list *errors,
 	struct err_list *warnings);
-
-#endif

@@ -9,8 +9,7 @@
  * What a series does not tell is not made up: a counter that is absent has no sample, and the
  * document says which causes stay unknown for it.
  */
-#ifndef RW_AGENT_PAST_H
-#define RW_AGENT_PAST_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -55,5 +54,3 @@ int past_import(const struct past_ask *ask, json_t **ret, struct err *e);
 void past_profiles(struct str *out);
 
 extern const struct view past_view;
-
-#endif

@@ -1,7 +1,6 @@
 /* past_internal - the parts of past.h: what the series mean, what an answer holds, and the folder
  * that is written. */
-#ifndef RW_AGENT_PAST_INTERNAL_H
-#define RW_AGENT_PAST_INTERNAL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -92,5 +91,3 @@ int past_case_begin(
 int past_case_add(struct past_case *past, const struct entities *entities,
 	const struct sample *samples, size_t n, int64_t done_ns, struct err *e);
 void past_case_done(struct past_case *past);
-
-#endif

@@ -10,10 +10,7 @@
  * when the capture is lost (the agent starts a new one, which has the rights to open it), and with
  * the agent, whatever happens to that. It has nothing of the agent's memory, no file, no right.
  */
-#ifndef RW_AGENT_PARSER_CHILD_H
-#define RW_AGENT_PARSER_CHILD_H
+#pragma once
 
 /* parser_child_run - @fd: its end of the socket. The process's exit code. */
 int parser_child_run(int fd);
-
-#endif

@@ -13,8 +13,7 @@
  * It can still lie about the traffic that it reads; who can send that traffic can do so anyway.
  * Loop thread.
  */
-#ifndef RW_AGENT_PARSER_INTAKE_H
-#define RW_AGENT_PARSER_INTAKE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -135,5 +134,3 @@ void parser_map_send(struct parser_map *map, parser_map_send_fn *send, void *arg
 /* parser_map_number - UINT32_MAX: no such device. */
 uint32_t parser_map_number(const struct parser_map *map, const char *device);
 struct intake_lookup parser_map_lookup(struct parser_map *map);
-
-#endif

@@ -15,8 +15,7 @@
  * Nothing here waits for the parser, but for close(): at most PARSER_STOP_MS, for the interval
  * under way, and not at all for one that has been silent. Loop thread.
  */
-#ifndef RW_AGENT_PARSER_MONITOR_H
-#define RW_AGENT_PARSER_MONITOR_H
+#pragma once
 
 #include "base/base.h"
 #include <sys/types.h>
@@ -46,5 +45,3 @@ int parser_monitor_pid(const void *instance);
 /* parser_process_prepare - while files can still be opened: when memory is short the kernel shall
  * end a parser rather than the agent. Once, at the start of the agent. */
 void parser_process_prepare(void);
-
-#endif

@@ -11,8 +11,7 @@
  * Reading checks every length and range here; what the parser may speak of is parser_intake's
  * matter. Nothing here is kept on disk: both ends are always the same program. Pure.
  */
-#ifndef RW_AGENT_PARSER_WIRE_H
-#define RW_AGENT_PARSER_WIRE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -126,5 +125,3 @@ void parser_channel_drain(struct parser_channel *channel, mono_t until, bool (*e
 size_t parser_channel_waiting(const struct parser_channel *channel);
 /* Bytes taken in since the channel was made. */
 uint64_t parser_channel_received(const struct parser_channel *channel);
-
-#endif

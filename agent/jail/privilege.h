@@ -13,8 +13,7 @@
  * step 1. One capability may have to stay: CAP_DAC_OVERRIDE, when we are root and the store, the
  * socket or a secret belongs to another user. The log says so, with the remedy.
  */
-#ifndef RW_AGENT_PRIVILEGE_H
-#define RW_AGENT_PRIVILEGE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -57,5 +56,3 @@ int privilege_end(const char *user, struct err *e);
 /* privilege_none - gives up every capability of this process, for good, and no_new_privs: for a
  * process that only reads. Before any thread. 0 or negative errno with @e. */
 int privilege_none(struct err *e);
-
-#endif

@@ -25,8 +25,7 @@
  * written to standard error unless the thread holds signals back: so tests find what the table
  * lacks. Published source of the interfaces: seccomp(2), landlock(7), prctl(2).
  */
-#ifndef RW_AGENT_SANDBOX_H
-#define RW_AGENT_SANDBOX_H
+#pragma once
 
 #include "base/base.h"
 
@@ -137,5 +136,3 @@ void sandbox_of_web(const struct config *config, const char *config_path, const 
 /* sandbox_index_inode - which file the index of @db_path is, 0 = none. When another one is there
  * than when the files were closed, the web server of an agent has to start anew. */
 uint64_t sandbox_index_inode(const char *db_path);
-
-#endif

@@ -10,8 +10,7 @@
  * can be told to them. When all is stored and closed they have STOP_GUARD_POOL_NS; then the process
  * ends without them, as an ordered stop.
  */
-#ifndef RW_AGENT_STOP_GUARD_H
-#define RW_AGENT_STOP_GUARD_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@ int stop_guard_start(void);
 void stop_guard_stopping(void);
 void stop_guard_pool(void);
 void stop_guard_done(void);
-
-#endif

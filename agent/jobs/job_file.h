@@ -9,8 +9,7 @@
  * Only what runs is taken. Text from the file is cleaned; nothing of it is taken for a command.
  * Pure but for job_file_load(), which reads a file and may run on any thread.
  */
-#ifndef RW_AGENT_JOB_FILE_H
-#define RW_AGENT_JOB_FILE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -44,5 +43,3 @@ struct job_left_out { /* running jobs that are not named, by reason */
  * Returns how many. */
 size_t job_select(struct arena *a, const struct job_runs *runs, const struct fabric *fabric,
 	const struct config_job_file *file, struct config_job **ret, struct job_left_out *left_out);
-
-#endif

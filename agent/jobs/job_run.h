@@ -2,8 +2,7 @@
  * job_run - jobs that run now, as a scheduler tells them: several entries of its file (pods, the
  * components of a heterogeneous job) may be one job. All memory is the arena's. Pure.
  */
-#ifndef RW_AGENT_JOB_RUN_H
-#define RW_AGENT_JOB_RUN_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -40,5 +39,3 @@ void job_run_add_host(struct job_runs *runs, struct job_run *run, const char *ho
 
 int job_slurm_read(struct job_runs *runs, const json_t *jobs, struct err *e);
 int job_kubernetes_read(struct job_runs *runs, const json_t *items, struct err *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* slurm - the words of Slurm: lists of hosts, and the switches of a fabric as its topology plugin
  * reads them. */
-#ifndef RW_AGENT_JOBS_SLURM_H
-#define RW_AGENT_JOBS_SLURM_H
+#pragma once
 
 #include "base/base.h"
 #include "config/fabric.h"
@@ -38,5 +37,3 @@ enum slurm_file { SLURM_YAML, SLURM_CONF }; /* topology.yaml (Slurm 25.05 on), t
 
 /* slurm_topology_print - one of the two files, to @out. 0, or -ENODATA: no link leads to a host. */
 int slurm_topology_print(FILE *out, const struct fabric *fabric, enum slurm_file file);
-
-#endif

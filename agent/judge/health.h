@@ -27,8 +27,7 @@
  *
  * Loop thread.
  */
-#ifndef RW_AGENT_HEALTH_H
-#define RW_AGENT_HEALTH_H
+#pragma once
 
 #include "base/base.h"
 
@@ -119,5 +118,3 @@ bool memory_watch_look(struct memory_watch *watch, mono_t now, char *what, size_
 
 /* memory_watch_counts - as of the last look; NULL = the kernel does not say. Lent. */
 const struct memory_counts *memory_watch_counts(const struct memory_watch *watch);
-
-#endif

@@ -1,7 +1,6 @@
 /* intake - the pipeline's entrance for samples and flows; the rules stand in pipeline.h. Loop
  * thread. */
-#ifndef RW_AGENT_INTAKE_H
-#define RW_AGENT_INTAKE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -38,5 +37,3 @@ void intake_flush(struct pipeline *pipeline);
 
 /* Copied; judging takes it in when its windows are done. False when no window is being judged. */
 bool waiting_samples(struct pipeline *pipeline, const struct sample *samples, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* inventory - what collectors report beside samples: target states, devices, ports, events. Each is
  * a member of the pipeline's sink; @arg is the struct pipeline. Loop thread. */
-#ifndef RW_AGENT_INVENTORY_H
-#define RW_AGENT_INVENTORY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -34,5 +33,3 @@ struct target_table *target_table_new(void);
 void target_table_free(struct target_table *table);
 /* Write what is due. */
 void target_table_flush(struct target_table *table, struct store *store, int64_t now_ns);
-
-#endif

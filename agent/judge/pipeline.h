@@ -22,8 +22,7 @@
  *   - at the end of a run (SIGTERM, end of the recording) windows that ended by the newest
  *       sample are closed.
  */
-#ifndef RW_AGENT_PIPELINE_H
-#define RW_AGENT_PIPELINE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -154,5 +153,3 @@ size_t pipeline_metrics(const struct pipeline *pipeline, const uint16_t **ret);
 void pipeline_tend_names(struct pipeline *pipeline, int64_t mono_ns);
 /* pipeline_names_released - how many names were let go of since the start */
 uint64_t pipeline_names_released(const struct pipeline *pipeline);
-
-#endif

@@ -2,8 +2,7 @@
  * pipeline_state - what the files of the pipeline share: pipeline.c (life, replay), intake.c,
  * windows.c and inventory.c. Nothing else includes it. Loop thread.
  */
-#ifndef RW_AGENT_PIPELINE_STATE_H
-#define RW_AGENT_PIPELINE_STATE_H
+#pragma once
 
 #include "agent/judge/pipeline.h"
 #include "agent/judge/windows.h"
@@ -133,5 +132,3 @@ struct pipeline {
 		const struct topology_neighbor *neighbors, size_t n);
 	void *neighbors_arg;
 };
-
-#endif

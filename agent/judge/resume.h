@@ -3,8 +3,7 @@
  * replay. Entities and texts are translated by name, since the database and the running program may
  * number them differently.
  */
-#ifndef RW_AGENT_RESUME_H
-#define RW_AGENT_RESUME_H
+#pragma once
 
 #include "base/base.h"
 
@@ -77,5 +76,3 @@ void names_ours_done(struct names_ours *names);
 uint32_t names_ours_entity(struct names_ours *names, uint32_t id);
 /* names_ours_sample - @sample, as it came from them, in our numbers. */
 void names_ours_sample(struct names_ours *names, struct sample *sample);
-
-#endif

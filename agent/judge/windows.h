@@ -1,7 +1,6 @@
 /* windows - the analyzers' windows of the pipeline: which one ends next, what it holds, and what is
  * found in it. Loop thread. */
-#ifndef RW_AGENT_WINDOWS_H
-#define RW_AGENT_WINDOWS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -63,5 +62,3 @@ struct class_keep { /* zeroed at first */
 	struct world_facts facts[FABRIC_CLASSES]; /* .fabric NULL: not lossless */
 	int64_t paused_ns[FABRIC_CLASSES], marked_ns[FABRIC_CLASSES], trimmed_ns[FABRIC_CLASSES];
 };
-
-#endif

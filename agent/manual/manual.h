@@ -1,6 +1,5 @@
 /* manual - what rocewatch-manual makes of the tables of the program. */
-#ifndef RW_MANUAL_MANUAL_H
-#define RW_MANUAL_MANUAL_H
+#pragma once
 
 #include "agent/command/command.h"
 #include "base/base.h"
@@ -20,5 +19,3 @@ int manual_section(const struct command *command);
 /* Completion of the shells. */
 void manual_bash(struct str *out);
 void manual_zsh(struct str *out);
-
-#endif

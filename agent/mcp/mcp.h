@@ -7,8 +7,7 @@
  *   2026-07-28           each request names its revision in params._meta; server/discover
  *   2025-11-25 and older "initialize" first, then the rest of the session is of that revision
  */
-#ifndef RW_SURFACE_MCP_H
-#define RW_SURFACE_MCP_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -46,5 +45,3 @@ char *mcp_answer(struct mcp *mcp, const char *line, size_t n);
 
 /* mcp_answer_too_long - the reply to a message longer than MCP_LINE_MAX, whose id nobody knows. */
 char *mcp_answer_too_long(void);
-
-#endif

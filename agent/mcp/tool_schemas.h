@@ -1,12 +1,9 @@
 /* tool_schemas - what the tools of the MCP server answer, as schemas; printed at each build by
  * agent/print_tool_schemas.c. */
-#ifndef RW_MCP_TOOL_SCHEMAS_H
-#define RW_MCP_TOOL_SCHEMAS_H
+#pragma once
 
 struct tool_schema {
 	const char *name, *text; /* "pause-tree", a JSON schema of an object */
 };
 
 extern const struct tool_schema tool_schemas[]; /* ended by a row without a name */
-
-#endif

@@ -13,8 +13,7 @@
  * began at .begin_lo at the earliest and at .begin_hi at the latest; likewise its end. NAN: not
  * told. Texts come from anybody: they are cleaned and cut. All memory is the arena's. One thread.
  */
-#ifndef RW_AGENT_RANKS_COLLECTIVE_SET_H
-#define RW_AGENT_RANKS_COLLECTIVE_SET_H
+#pragma once
 
 #include "base/base.h"
 
@@ -110,5 +109,3 @@ bool collective_is_address(const char *host);
  */
 #define COLLECTIVE_RAS_MAX ((size_t)64 << 20)
 int collective_ras(const char *peer, unsigned seconds, char **ret, size_t *ret_n, struct err *e);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * What neither decides, or what they disagree on, is undecided, never guessed. Pure.
  */
-#ifndef RW_AGENT_RANKS_LATE_RANK_H
-#define RW_AGENT_RANKS_LATE_RANK_H
+#pragma once
 
 #include "agent/ranks/collective_set.h"
 
@@ -55,5 +54,3 @@ struct late_answer {
 
 /* late_ranks - of a set after collective_finish(), in its arena. */
 void late_ranks(const struct collective_set *set, struct late_answer *ret);
-
-#endif

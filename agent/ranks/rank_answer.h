@@ -3,8 +3,7 @@
  * did there at that time: what the database's incidents say, or that it was innocent and how that
  * was seen. Texts are in the arena of the set.
  */
-#ifndef RW_AGENT_RANKS_RANK_ANSWER_H
-#define RW_AGENT_RANKS_RANK_ANSWER_H
+#pragma once
 
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
@@ -55,5 +54,3 @@ struct rank_ask {
 /* rank_answer_make - of a set after its last text. 0, or a negative errno with @e. */
 int rank_answer_make(struct collective_set *set, const struct rank_ask *ask,
 	struct rank_answer *ret, struct err *e);
-
-#endif

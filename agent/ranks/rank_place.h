@@ -1,8 +1,7 @@
 /*
  * rank_place - where a rank hangs in the fabric, and what the fabric did there in a time range.
  */
-#ifndef RW_AGENT_RANKS_RANK_PLACE_H
-#define RW_AGENT_RANKS_RANK_PLACE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -21,5 +20,3 @@ const struct fabric_port **rank_place(struct client *client, struct arena *a, st
  * ports, their switches and the host from .from to .to. @headline: of the first incident, NULL. */
 void rank_network(struct client *client, struct arena *a, struct rank_row *row,
 	const struct fabric_port *const *ports, size_t n, const char **headline);
-
-#endif

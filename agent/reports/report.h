@@ -4,8 +4,7 @@
  * CMakeLists.txt. `rocewatch report` does the formats, --out and --check for every row; a report
  * that can be judged has a check beside it (agent/check/check.h).
  */
-#ifndef RW_REPORTS_REPORT_H
-#define RW_REPORTS_REPORT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -62,5 +61,3 @@ extern const struct report report_spine_imbalance, report_pause, report_links;
 
 /* report_by_name - the row, or NULL. */
 const struct report *report_by_name(const char *name);
-
-#endif

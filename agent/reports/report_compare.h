@@ -10,13 +10,10 @@
  * earlier; one that is the same range as an entry before stands once. Where the database holds
  * nothing of that time, state and values are null, and every problem is new.
  */
-#ifndef RW_REPORTS_REPORT_COMPARE_H
-#define RW_REPORTS_REPORT_COMPARE_H
+#pragma once
 
 #include "agent/reports/report.h"
 
 /* report_compare - collects @report again for each earlier range. 0, or negative errno with @e. */
 int report_compare(const struct report *report, struct client *client, const struct report_ask *ask,
 	json_t *doc, struct err *e);
-
-#endif

@@ -3,8 +3,7 @@
  * problems, and the first rows of their arrays. So a day's report says of pause what the report
  * about pause says.
  */
-#ifndef RW_REPORTS_REPORT_PARTS_H
-#define RW_REPORTS_REPORT_PARTS_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -39,5 +38,3 @@ json_t *report_part_rows(const json_t *part, const char *key, size_t most);
  * without parameters. 0 with a new reference, -ENOENT when nothing serves it, or a negative errno.
  */
 int report_served(struct client *client, const char *path, json_t **ret, struct err *e);
-
-#endif

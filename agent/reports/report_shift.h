@@ -4,8 +4,7 @@
  * about a shift or a day; each function adds its part to a document of report_frame(). All return
  * 0 or a negative errno with @e.
  */
-#ifndef RW_REPORTS_REPORT_SHIFT_H
-#define RW_REPORTS_REPORT_SHIFT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -40,5 +39,3 @@ void report_put_money(const struct client *client, json_t *doc);
 /* report_put_stale - where the range ends now and the data is old: a line of "missing", and a
  * problem that is UNKNOWN. */
 int report_put_stale(struct client *client, json_t *doc, struct err *e);
-
-#endif

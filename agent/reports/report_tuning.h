@@ -2,8 +2,7 @@
  * sheet_rows - threshold changes as rows of reports, from the document "tune/list": what each was
  * at the end of the time range, what happened to it in the range, and for whom it waits.
  */
-#ifndef RW_REPORTS_REPORT_TUNING_H
-#define RW_REPORTS_REPORT_TUNING_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ int sheet_rows(struct client *client, struct arena *a, struct sheet_list *ret, s
 /* sheet_list_read - all sheets of a document, with what follows from the range of @client. */
 void sheet_list_read(
 	const struct client *client, const json_t *doc, struct arena *a, struct sheet_list *ret);
-
-#endif

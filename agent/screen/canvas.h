@@ -4,8 +4,7 @@
  * symbol becomes an ASCII sign. Control characters become blanks, so that no device can write
  * escape sequences to a terminal.
  */
-#ifndef RW_SURFACE_CANVAS_H
-#define RW_SURFACE_CANVAS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -71,5 +70,3 @@ int canvas_used(const struct canvas *canvas);
  * with
  * @color also the escape sequences of the styles. */
 void canvas_print(FILE *out, const struct canvas *canvas, int first, bool color);
-
-#endif

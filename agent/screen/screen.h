@@ -7,8 +7,7 @@
  * back. The headline stands on every page. What does not fit is counted ("3 more") and never
  * scrolls the headline away.
  */
-#ifndef RW_SURFACE_SCREEN_H
-#define RW_SURFACE_SCREEN_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -119,5 +118,3 @@ bool screen_press(struct screen *screen, int key);
 /* screen_paint - the whole screen. A canvas of SCREEN_ROWS_ALL rows shows everything and has no
  * foot line. */
 void screen_paint(struct screen *screen, const struct screen_docs *docs, struct canvas *canvas);
-
-#endif

@@ -1,7 +1,6 @@
 /* screen_rows - the rows of incidents, paused ports and uplinks: columns and orders, as the wall
  * and the lists show them. */
-#ifndef RW_SURFACE_SCREEN_ROWS_H
-#define RW_SURFACE_SCREEN_ROWS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -119,5 +118,3 @@ void screen_paper_put(
 
 /* screen_paper_put_at - the first @rows lines of a text, without scrolling. */
 void screen_paper_put_at(struct canvas *canvas, int row, int rows, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* screen_run - `rocewatch watch` in a terminal: reads, paints, takes keys, until the reader quits.
  */
-#ifndef RW_SURFACE_SCREEN_RUN_H
-#define RW_SURFACE_SCREEN_RUN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ int screen_run(const struct globals *globals, int64_t interval_ns, struct err *e
 /* The document "watch" (agent/answers/watch/watch_frame.h): the wall as text, the signals as csv
  * rows. */
 extern const struct view watch_view;
-
-#endif

@@ -16,8 +16,7 @@
  * Links are believed whether or not the configuration asks for discovery. Where it declares links,
  * the neighbors are only compared with them.
  */
-#ifndef RW_AGENT_DISCOVERY_H
-#define RW_AGENT_DISCOVERY_H
+#pragma once
 
 #include "base/base.h"
 #include "config/config.h"
@@ -53,5 +52,3 @@ void discovery_reconsider(struct discovery *discovery);
 /* discovery_links - those believed, in natural order; lent until the next call of another function.
  */
 size_t discovery_links(const struct discovery *discovery, const struct config_link **ret);
-
-#endif

@@ -7,8 +7,7 @@
  * never stops the agent. A reload keeps the sessions of instances whose configuration is the same.
  * Loop thread.
  */
-#ifndef RW_AGENT_SOURCES_H
-#define RW_AGENT_SOURCES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -96,5 +95,3 @@ const struct sink *source_choice_sink(
 	struct source_choice *choice, const char *device, enum collector_role role);
 /* source_choice_gone - that target was taken away: the other one is alone now. */
 void source_choice_gone(struct source_choice *choice, const char *device, enum collector_role role);
-
-#endif

@@ -4,8 +4,7 @@
  * dead agent, a broken configuration and a damaged database cost the parts that need them, and the
  * manifest says so. Blocks for up to two minutes.
  */
-#ifndef RW_SUPPORT_BUNDLE_H
-#define RW_SUPPORT_BUNDLE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -30,5 +29,3 @@ json_t *bundle_plan(const struct bundle_ask *ask);
  * bytes, sha256}], missing: [{name, why}]}. 0, or a negative errno with @e; then there is no file.
  */
 int bundle_write(const char *path, const struct bundle_ask *ask, json_t **ret, struct err *e);
-
-#endif

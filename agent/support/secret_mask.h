@@ -4,8 +4,7 @@
  * beside the words that are known, private keys (PEM), log-ins in addresses and what follows
  * "Authorization:", "Bearer" and the like are masked wherever they stand.
  */
-#ifndef RW_SUPPORT_SECRET_MASK_H
-#define RW_SUPPORT_SECRET_MASK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ void secret_words_free(struct secret_words *words);
 void secret_words_config(struct secret_words *words, const char *text);
 /* secret_words_environment - learns from the environment of this process. */
 void secret_words_environment(struct secret_words *words);
-
-#endif

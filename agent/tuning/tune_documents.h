@@ -2,8 +2,7 @@
  * tune_documents - threshold reviews as documents: those of the ledger, one of them, and a review
  * of the time range. Read-only; the command records what it reviews by itself.
  */
-#ifndef RW_TUNING_TUNE_DOCUMENTS_H
-#define RW_TUNING_TUNE_DOCUMENTS_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -58,5 +57,3 @@ int tune_propose_all(
  * read back up to @client's end counts first. 0 or negative errno, @e. */
 int tune_decide(
 	struct client *client, const char *id, const struct tune_decision_in *in, struct err *e);
-
-#endif

@@ -4,8 +4,7 @@
  * use these documents, everything else uses the structs of tune_record.h. What is not known is null
  * in the document and NAN or NULL in the struct. New documents are new references.
  */
-#ifndef RW_AGENT_TUNE_JSON_H
-#define RW_AGENT_TUNE_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -74,5 +73,3 @@ struct tune_record *tune_record_copy(const struct tune_record *record);
 json_t *tune_verified_json(const struct tune_verified *verified);
 /* tune_verified_parse - in @a; NULL: it has no verdict. */
 const struct tune_verified *tune_verified_parse(const json_t *document, struct arena *a);
-
-#endif

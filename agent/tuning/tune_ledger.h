@@ -15,8 +15,7 @@
  * (tune_record.h), and records come and go as structs; tune_ledger.h keeps them. Every change is
  * handed to @changed with one line for the timeline. Loop thread, or a command's.
  */
-#ifndef RW_AGENT_TUNE_LEDGER_H
-#define RW_AGENT_TUNE_LEDGER_H
+#pragma once
 
 #include "agent/tuning/tune_record.h"
 #include "analyzers/measure/input.h"
@@ -110,5 +109,3 @@ void tune_store_record(void *store, const struct tune_record *record, enum tune_
 /* tune_store_load - all that @history holds into @ledger. One that cannot be read is logged and
  * stays in the database. 0 or negative errno, @e. */
 int tune_store_load(struct history *history, struct tune_ledger *ledger, struct err *e);
-
-#endif

@@ -4,8 +4,7 @@
  * changes no link, class or priority, so it cannot close a ring of buffers, nor make two ends of a
  * link differ.
  */
-#ifndef RW_AGENT_TUNE_LINT_H
-#define RW_AGENT_TUNE_LINT_H
+#pragma once
 
 #include "analyzers/lint/lint_settings.h"
 #include "analyzers/tune/tune.h"
@@ -33,5 +32,3 @@ int tune_lint_begin(struct client *client, struct arena *a, struct tune_lint *re
 /* tune_lint_against - what the sheet would make worse, as a clause in @a; NULL: nothing. */
 const char *tune_lint_against(
 	const struct tune_lint *lint, const struct tune_sheet *sheet, struct arena *a);
-
-#endif

@@ -9,8 +9,7 @@
  * interval, at least 1 s): it needs many, and blocks of them take care of what they share. Memory:
  * the arena.
  */
-#ifndef RW_AGENT_TUNE_READ_H
-#define RW_AGENT_TUNE_READ_H
+#pragma once
 
 #include "agent/tuning/tune_ledger.h"
 #include "agent/tuning/tune_record.h"
@@ -76,5 +75,3 @@ int tune_read_settings(struct client *client, const struct tune_record *record, 
 /* tune_read_settings_in - the same of (from, to]. */
 int tune_read_settings_in(struct client *client, const struct tune_record *record, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_readback *ret, struct err *e);
-
-#endif

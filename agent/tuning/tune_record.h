@@ -4,8 +4,7 @@
  *
  * Units: ns of wall time (0: not yet), else those of struct tune_sheet.
  */
-#ifndef RW_AGENT_TUNE_RECORD_H
-#define RW_AGENT_TUNE_RECORD_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -131,5 +130,3 @@ struct tune_readback { /* as it stands at the end of the window */
 /* tune_readback - values declared in the configuration do not count as read. */
 void tune_readback(const struct tune_record *record, const struct window *window, struct arena *a,
 	struct tune_readback *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * tune_review - from the database to records, renderings and verifications: what "rocewatch tune"
  * shows. Reads only.
  */
-#ifndef RW_AGENT_TUNE_REVIEW_H
-#define RW_AGENT_TUNE_REVIEW_H
+#pragma once
 
 #include "base/base.h"
 
@@ -60,5 +59,3 @@ struct tune_verify_ask {
  * read-back and no record says that it is in force. */
 int tune_verify_record(struct client *client, const struct tune_record *record,
 	struct tune_verify_ask *ask, struct arena *a, struct tune_verified *ret, struct err *e);
-
-#endif

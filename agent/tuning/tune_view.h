@@ -4,8 +4,7 @@
  * same from a file as from a database. The exact numbers stand beside the readable ones: somebody
  * has to approve them.
  */
-#ifndef RW_REPORTS_TUNE_VIEW_H
-#define RW_REPORTS_TUNE_VIEW_H
+#pragma once
 
 #include "agent/document/writer.h"
 
@@ -15,5 +14,3 @@ extern const struct view tune_list_view; /* rows "sheets": one line each */
 extern const struct view tune_sheets_view;
 extern const struct view tune_verify_view;
 extern const struct view tune_whatif_view;
-
-#endif

@@ -14,8 +14,7 @@
  * Units: bytes and ratios in .after; text in the vendor's units. Memory: the caller's arena; json_t
  * are new references.
  */
-#ifndef RW_AGENT_RENDER_H
-#define RW_AGENT_RENDER_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -136,5 +135,3 @@ size_t vendor_parts(const struct tune_sheet *sheet, struct arena *a, struct tune
  * part to @into, and drops @part: texts and lists one after the other, JSON documents as one. NULL
  * @into: there was none before. */
 json_t *vendor_parts_join(json_t *into, json_t *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* xray_answer - what `rocewatch xray` answers: which function each switch follows, where flows go,
  * and source ports that spread them. Texts are in the arena of the set. */
-#ifndef RW_AGENT_XRAY_ANSWER_H
-#define RW_AGENT_XRAY_ANSWER_H
+#pragma once
 
 #include "agent/document/shape.h"
 #include "agent/document/writer.h"
@@ -79,5 +78,3 @@ struct xray_ports { /* of a prescription */
  * a switch without samples. */
 int xray_say_paths(struct xray_set *set, const struct xray_ports *ports,
 	struct xray_paths_answer *ret, bool *ret_good, struct err *e);
-
-#endif

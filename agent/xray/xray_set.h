@@ -3,8 +3,7 @@
  * flows to be foretold, and which member leads to which switch. From csv and from captures. Texts
  * and arrays are in the arena of the set.
  */
-#ifndef RW_AGENT_XRAY_SET_H
-#define RW_AGENT_XRAY_SET_H
+#pragma once
 
 #include "base/base.h"
 
@@ -94,5 +93,3 @@ int xray_capture(struct xray_set *set, const char *path, const char *device, con
  */
 int xray_history(struct xray_set *set, struct history *history, const struct fabric *fabric,
 	int64_t from_ns, int64_t to_ns, struct err *e);
-
-#endif

@@ -11,8 +11,7 @@
  * A counter that stands still because no CE came proves nothing, nor does one that never moved on
  * any NIC, nor one that was reset in the window.
  */
-#ifndef RW_ANALYZERS_CONGESTION_NIC_H
-#define RW_ANALYZERS_CONGESTION_NIC_H
+#pragma once
 
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/measure/nic.h"
@@ -54,5 +53,3 @@ void congestion_nic_lost(const struct congestion *congestion,
 bool congestion_nic_told(const struct nic_trial *trial, const struct port_seen *port);
 /* congestion_nic_reacts - the NIC at @port slows down for CNPs: it handled some in the window. */
 bool congestion_nic_reacts(const struct congestion *congestion, const struct port_seen *port);
-
-#endif

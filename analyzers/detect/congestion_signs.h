@@ -5,8 +5,7 @@
  * A sign is yes, no or not known; a signature asks for some and excludes others. Rows are tried in
  * order, the first that fits names the cause.
  */
-#ifndef RW_ANALYZERS_CONGESTION_SIGNS_H
-#define RW_ANALYZERS_CONGESTION_SIGNS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -161,5 +160,3 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 void congestion_report(const struct congestion *congestion,
 	const struct congestion_options *options, const struct suspect *suspect, size_t n_merged,
 	struct finding_list *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* conservation_routes - a part of the analyzer conservation: links that no route leads over. */
-#ifndef RW_ANALYZERS_CONSERVATION_ROUTES_H
-#define RW_ANALYZERS_CONSERVATION_ROUTES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -65,5 +64,3 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 
 /* Findings of missing_route: one for each link between switches, at the end nearer to the hosts. */
 void conservation_routes(const struct conservation_in *in, struct finding_list *out);
-
-#endif

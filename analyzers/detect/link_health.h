@@ -5,8 +5,7 @@
  * A link has one finding at a time: that of the first test in the table (link_health.c) that finds
  * something. The other tests are skipped, since a link that is down or slow shows in all of them.
  */
-#ifndef RW_ANALYZERS_LINK_HEALTH_H
-#define RW_ANALYZERS_LINK_HEALTH_H
+#pragma once
 
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/links.h"
@@ -58,5 +57,3 @@ static inline const struct port_seen *link_health_other_end(
 		return link->far;
 	return link->near;
 }
-
-#endif

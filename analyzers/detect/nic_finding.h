@@ -2,8 +2,7 @@
  * nic_finding - what the NIC at the other end of a port adds to a finding about that port: its own
  * counters as evidence, and whether they agree with the switch's.
  */
-#ifndef RW_ANALYZERS_NIC_FINDING_H
-#define RW_ANALYZERS_NIC_FINDING_H
+#pragma once
 
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/nic.h"
@@ -32,5 +31,3 @@ bool nic_is_stalled(const struct analyzer_in *in, const struct port_seen *port);
  * back, or that it does not. */
 void nic_prove_stall(
 	struct draft *draft, const struct analyzer_in *in, const struct port_seen *port);
-
-#endif

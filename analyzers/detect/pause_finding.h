@@ -1,7 +1,6 @@
 /* pause_finding - pause in words: shares of time with their quality, and who waits, as roles. Texts
  * live in the arena of the finding. */
-#ifndef RW_ANALYZERS_PAUSE_FINDING_H
-#define RW_ANALYZERS_PAUSE_FINDING_H
+#pragma once
 
 #include "analyzers/measure/pause/pause_graph.h"
 #include "analyzers/finding_build.h"
@@ -17,5 +16,3 @@ void pause_add_roles(
 
 /* "; 3 other switches and 8 hosts wait behind it (L3)", "" when nobody else does. */
 const char *pause_spread_text(const struct pause_root *root, struct arena *a);
-
-#endif

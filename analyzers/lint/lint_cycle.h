@@ -8,8 +8,7 @@
  *
  * Packets of one priority stay in it, so one answer holds for each lossless priority.
  */
-#ifndef RW_LINT_CYCLE_H
-#define RW_LINT_CYCLE_H
+#pragma once
 
 #include "analyzers/lint/lint_graph.h"
 
@@ -72,5 +71,3 @@ bool lint_cyclic(struct lint_engine *engine, enum lint_reroute reroute,
 const uint64_t *lint_routes(struct lint_engine *engine, size_t leaf);
 /* lint_distance - hops from @at to leaf number @leaf of the whole fabric; UINT32_MAX: none. */
 uint32_t lint_distance(struct lint_engine *engine, size_t leaf, uint32_t at);
-
-#endif

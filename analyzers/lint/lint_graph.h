@@ -5,8 +5,7 @@
  * A LAG is one link: it fails as a whole, or its members share what is left. Links within a tier
  * carry no route between leaves here, and are counted; a switch without a tier is left out.
  */
-#ifndef RW_LINT_GRAPH_H
-#define RW_LINT_GRAPH_H
+#pragma once
 
 #include "base/base.h"
 
@@ -81,5 +80,3 @@ static inline void lint_remove(uint64_t *set, size_t i)
 size_t lint_next(const uint64_t *set, size_t n, size_t i);
 #define LINT_EACH(i, set, n)                                                                       \
 	for (size_t i = lint_next(set, n, 0); i < (n); i = lint_next(set, n, i + 1))
-
-#endif

@@ -10,8 +10,7 @@
  * are walked one by one. For converged routing: where every two leaves have three disjoint paths,
  * no two failures leave only a path with a valley; the others are walked.
  */
-#ifndef RW_LINT_PAIRS_H
-#define RW_LINT_PAIRS_H
+#pragma once
 
 #include "analyzers/lint/lint_cycle.h"
 
@@ -38,5 +37,3 @@ enum lint_way { LINT_CHOOSE, LINT_WALK, LINT_SETS };
  * the size of the fabric has it; tests ask for one of the two. */
 struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_graph *graph,
 	enum lint_reroute reroute, unsigned failures, enum lint_way way, struct arena *a);
-
-#endif

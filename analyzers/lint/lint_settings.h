@@ -4,8 +4,7 @@
  * and what is left of the paths after one failure. Pure: the formulas are those of
  * analyzers/measure/formulas.h.
  */
-#ifndef RW_LINT_SETTINGS_H
-#define RW_LINT_SETTINGS_H
+#pragma once
 
 #include "analyzers/lint/lint_graph.h"
 #include "analyzers/measure/observe.h"
@@ -68,5 +67,3 @@ void lint_settings(const struct lint_settings_in *in, struct lint_list *list);
  * nothing. Lent from @after. */
 const struct lint_finding *lint_worsened(
 	const struct lint_list *before, const struct lint_list *after);
-
-#endif

@@ -2,8 +2,7 @@
  * amount - what one series says of one window: the growth of a counter, a peak, a mean, a state.
  * Pure. Missing is not zero: what is not known is NAN, or .known is false.
  */
-#ifndef RW_MEASURE_AMOUNT_H
-#define RW_MEASURE_AMOUNT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -39,5 +38,3 @@ double amount_mean(const struct series *series, const struct window *window); /*
 /* The newest value at the end of the window. A state is valid until its next value, however long
  * ago it was reported. */
 double amount_state(const struct series *series, const struct window *window);
-
-#endif

@@ -6,8 +6,7 @@
  * chance.c), deterministic, and pure. A fractional n (an effective number of flows) is interpolated
  * between its neighbours.
  */
-#ifndef RW_MEASURE_CHANCE_H
-#define RW_MEASURE_CHANCE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -47,5 +46,3 @@ double chance_even(size_t members, double flows, double cov);
  * @cov_before, when not NAN: all members were this even with the same flows before.
  */
 double chance_left_out(size_t members, double cov, double least, double cov_before);
-
-#endif

@@ -7,8 +7,7 @@
  * what counters and packets show. What was read back goes before what was declared, and a
  * difference between them is told. Advice asks this before it speaks of a threshold.
  */
-#ifndef RW_MEASURE_CLASS_WORLD_H
-#define RW_MEASURE_CLASS_WORLD_H
+#pragma once
 
 #include "base/base.h"
 
@@ -145,5 +144,3 @@ const char *class_world_words(const struct class_world *world, struct arena *a);
 /* The metrics that the facts rest on, for a window of their own. */
 extern const uint16_t class_world_metrics[];
 extern const size_t class_world_n_metrics;
-
-#endif

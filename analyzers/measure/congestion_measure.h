@@ -7,8 +7,7 @@
  * are counted it is their upper bound without its ceiling of 1, so that two ports can still be
  * compared; it is never a duration.
  */
-#ifndef RW_MEASURE_CONGESTION_MEASURE_H
-#define RW_MEASURE_CONGESTION_MEASURE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -236,5 +235,3 @@ int packets_cnp_reaches(const struct host_packets *packets);
  */
 int packets_slow_down(
 	const struct host_packets *packets, double line_bps, struct reaction_judged *judged);
-
-#endif

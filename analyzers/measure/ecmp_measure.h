@@ -3,8 +3,7 @@
  * analyzer and by the commands that measure history. Results live in the arena, names are borrowed
  * from the fabric.
  */
-#ifndef RW_MEASURE_ECMP_MEASURE_H
-#define RW_MEASURE_ECMP_MEASURE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -159,5 +158,3 @@ struct ecmp_harm {
 double ecmp_edge(const struct observed *observed);
 struct ecmp_harm ecmp_harm(const struct observed *observed, const struct fabric_group *group,
 	const struct ecmp_measure *measure, double edge_ratio);
-
-#endif

@@ -11,8 +11,7 @@
  * smaller than configured and PFC acts earlier than computed. So ECN_FIRST may be wrong, PFC_FIRST
  * is not.
  */
-#ifndef RW_MEASURE_ECN_ORDER_H
-#define RW_MEASURE_ECN_ORDER_H
+#pragma once
 
 enum ecn_order {
 	ECN_ORDER_UNKNOWN, /* a setting that is needed is not known */
@@ -34,5 +33,3 @@ struct ecn_order_in { /* bytes; NAN = not known */
 /* The verdict; @ret_q_pfc_bytes (may be NULL) is filled when there is one: the depth of the queue
  * when PFC fires. */
 enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes);
-
-#endif

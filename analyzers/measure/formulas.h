@@ -14,8 +14,7 @@
  *               Switches, IEEE/ACM Transactions on Networking, 1998
  * "derived" marks arithmetic of our own.
  */
-#ifndef RW_MEASURE_FORMULAS_H
-#define RW_MEASURE_FORMULAS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -122,5 +121,3 @@ double placement_slowdown(double crossing, double oversubscription);
 double mfu_ratio(double tokens_per_s, double parameters, double gpus, double gpu_flops);
 /* Money: GPUs x price per GPU-hour x hours. */
 double cost_usd(double gpus, double usd_per_gpu_hour, double seconds);
-
-#endif

@@ -8,8 +8,7 @@
  * Open incidents are not known here; the report that shows the signals adds them. Exchange time and
  * step time come from the jobs' rhythm, not from one window, and stay unknown here.
  */
-#ifndef RW_MEASURE_GOLDEN_MEASURE_H
-#define RW_MEASURE_GOLDEN_MEASURE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -86,5 +85,3 @@ extern const size_t golden_n_metrics;
  * pause, marks and loss. */
 extern const uint16_t golden_window_metrics[];
 extern const size_t golden_n_window_metrics;
-
-#endif

@@ -2,8 +2,7 @@
  * input - what is measured and judged: one window of samples of one fabric, and what was measured
  * of it already. Everything is lent until the window is done.
  */
-#ifndef RW_MEASURE_INPUT_H
-#define RW_MEASURE_INPUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -62,5 +61,3 @@ static inline void analyzer_pause(const struct analyzer_in *in)
 	if (in->pause)
 		in->pause(in->pause_arg);
 }
-
-#endif

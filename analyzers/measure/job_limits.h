@@ -2,8 +2,7 @@
  * job_limits - which change of a job's throughput counts: the options of the analyzer steps.
  * Screens and metrics judge step times by the same ones.
  */
-#ifndef RW_MEASURE_JOB_LIMITS_H
-#define RW_MEASURE_JOB_LIMITS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ static inline enum severity job_loss_severity(double lost)
 		return SEV_WARNING;
 	return SEV_INFO;
 }
-
-#endif

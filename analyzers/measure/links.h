@@ -6,8 +6,7 @@
  * faces a host; else the end nearer to the hosts (leaf before spine); else the first in the
  * fabric's order.
  */
-#ifndef RW_MEASURE_LINKS_H
-#define RW_MEASURE_LINKS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -158,5 +157,3 @@ struct link_health_options {
 	double light_fall_db, ber_rise_decades; /* against the port's own past */
 	int64_t window_ns, past_ns, hold;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* mean - a running mean that leaves out unknown values (NAN), and the imbalance around a mean. */
-#ifndef RW_MEASURE_MEAN_H
-#define RW_MEASURE_MEAN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -31,5 +30,3 @@ static inline double mean_imbalance(double max, double mean)
 		return 0;
 	return imbalance;
 }
-
-#endif

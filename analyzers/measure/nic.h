@@ -10,8 +10,7 @@
  * Values are the NIC's view: rx is what the switch sends. What was not told is unknown (.known
  * false, NAN), never 0. Pure; lives in the arena it was made in.
  */
-#ifndef RW_MEASURE_NIC_H
-#define RW_MEASURE_NIC_H
+#pragma once
 
 #include "base/base.h"
 
@@ -107,5 +106,3 @@ double nic_sends_bps(const struct nic_seen *nic);
 /* nic_is_silent - it sends (a tenth of what the median NIC does), tells its counter, had no restart
  * in the window, and handled no CNP. */
 bool nic_is_silent(const struct nic_cnps *cnps, const struct nic_seen *nic);
-
-#endif

@@ -7,8 +7,7 @@
  * Missing is not zero: an amount says whether there were samples (.known) and whether the counter
  * has ever moved (.alive). observe.def lists the metrics and the fields they fill.
  */
-#ifndef RW_MEASURE_OBSERVE_H
-#define RW_MEASURE_OBSERVE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -196,5 +195,3 @@ static inline double observed_coverage(const struct port_seen *port)
 
 /* port_text - "leaf1:Ethernet49", in @a. */
 const char *port_text(const struct port_seen *port, struct arena *a);
-
-#endif

@@ -14,8 +14,7 @@
  * blocks do: what one block misses the next one has, so their error shrinks with the number of
  * blocks, not with its root.
  */
-#ifndef RW_MEASURE_RHYTHM_H
-#define RW_MEASURE_RHYTHM_H
+#pragma once
 
 #include "base/base.h"
 
@@ -116,5 +115,3 @@ int64_t step_watch_ns(const struct analyzer_in *in, int64_t step_ns);
  * for a minute at most; or one that is no more than usual, while the exchange was held up for a
  * minute at most. False where in->past does not tell. */
 bool burst_seen(const struct analyzer_in *in, const struct port_seen *port);
-
-#endif

@@ -2,8 +2,7 @@
  * rhythm_level - levels of a job's throughput, block by block, where they change, and which blocks
  * are idle (analyzers/measure/rhythm.h). Pure.
  */
-#ifndef RW_MEASURE_RHYTHM_LEVEL_H
-#define RW_MEASURE_RHYTHM_LEVEL_H
+#pragma once
 
 #include "base/base.h"
 
@@ -59,5 +58,3 @@ double rhythm_best(const double *busy, size_t n, double least);
  * moved, blocks that are not seen between them too; @n: the newest one that is seen is busy, or
  * none is. */
 size_t rhythm_idle_from(const double *values, size_t n, double idle);
-
-#endif

@@ -3,8 +3,7 @@
  * and the interval. Pure arithmetic on constants that were measured; docs/performance.md has the
  * runs and the commands, docs/sizing.md the formulas in words.
  */
-#ifndef RW_MEASURE_SIZING_H
-#define RW_MEASURE_SIZING_H
+#pragma once
 
 /* Of a port of a SONiC switch over SNMP: 13 counters of the port, 8 priorities with 2 of PFC and 3
  * of queues. */
@@ -41,5 +40,3 @@ struct sizing {
 
 /* sizing_of - 0, or -EINVAL when one of them is not above 0. */
 int sizing_of(double switches, double ports, double interval_s, struct sizing *ret);
-
-#endif

@@ -7,8 +7,7 @@
  * send to one. Octets of all ports would make the loss smaller than it is. So where ports disagree
  * about a change, those count that show most of it, if a quarter of the ports agrees. Pure.
  */
-#ifndef RW_MEASURE_STEP_PORTS_H
-#define RW_MEASURE_STEP_PORTS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -31,5 +30,3 @@ bool step_ports(const double *each, size_t n_ports, const double *rate, size_t n
 /* step_ports_fit - replaces @rate[0..n) by @counted, what the ports that count move, as large as
  * what all ports moved where the job is not slower. */
 void step_ports_fit(const struct step_ports *ports, const double *counted, double *rate, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * xray_bits - a flow as bits, and spaces over GF(2): what linear algebra of hashes works on. Pure;
  * nothing is allocated.
  */
-#ifndef RW_XRAY_BITS_H
-#define RW_XRAY_BITS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -78,5 +77,3 @@ static inline size_t xray_dice_below(struct xray_dice *dice, size_t n)
 {
 	return (size_t)((xray_dice_throw(dice) >> 32) * n >> 32);
 }
-
-#endif

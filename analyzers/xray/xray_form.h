@@ -2,8 +2,7 @@
  * xray_form - a hash in the coordinates of the samples it was learned from: which bits it computes,
  * and how they choose a member. The room's own; others read xray_learn.h.
  */
-#ifndef RW_XRAY_FORM_H
-#define RW_XRAY_FORM_H
+#pragma once
 
 #include "analyzers/xray/xray_bits.h"
 #include "base/base.h"
@@ -81,5 +80,3 @@ bool xray_linear(const struct xray_points *points, struct xray_dice *dice, struc
  */
 bool xray_library(const struct xray_points *points, const struct xray_bits *basis, uint8_t family,
 	struct xray_form *ret);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Pure: the same samples give the same answer. Results are in the arena; work memory is the heap.
  */
-#ifndef RW_XRAY_LEARN_H
-#define RW_XRAY_LEARN_H
+#pragma once
 
 #include "analyzers/xray/xray_bits.h"
 #include "base/base.h"
@@ -95,5 +94,3 @@ struct xray_tiers {
 };
 void xray_compare(const struct xray_learned *first, const struct xray_learned *second,
 	struct xray_tiers *ret);
-
-#endif

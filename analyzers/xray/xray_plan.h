@@ -2,8 +2,7 @@
  * xray_plan - where flows go over several switches, and source ports that spread them. Pure; what
  * is returned is in the arena.
  */
-#ifndef RW_XRAY_PLAN_H
-#define RW_XRAY_PLAN_H
+#pragma once
 
 #include "analyzers/xray/xray_learn.h"
 
@@ -53,5 +52,3 @@ struct xray_load *xray_loads(const struct xray_node *nodes, size_t n_nodes,
  */
 void xray_prescribe(const struct xray_node *nodes, size_t n_nodes, struct xray_planned *flows,
 	size_t n, uint16_t low, uint16_t high);
-
-#endif

@@ -11,8 +11,7 @@
  * not serve its mode or goes silent. The target is UP while at least one fast stream delivers. When
  * the last one is lost, everything starts again: the device may have come back with other software.
  */
-#ifndef RW_COLLECTORS_GNMI_H
-#define RW_COLLECTORS_GNMI_H
+#pragma once
 
 #include "collectors/target/collector.h"
 #include "config/config.h"
@@ -55,5 +54,3 @@ struct gnmi_target_counts {
 	double skew_s;
 };
 struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target);
-
-#endif

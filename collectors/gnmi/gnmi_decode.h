@@ -12,8 +12,7 @@
  * complete there is none. Objects that ports and queues refer to (a WRED profile and its queues)
  * become samples when a round is complete.
  */
-#ifndef RW_COLLECTORS_GNMI_DECODE_H
-#define RW_COLLECTORS_GNMI_DECODE_H
+#pragma once
 
 #include "collectors/gnmi/gnmi_match.h"
 #include "config/profile/profile.h"
@@ -130,5 +129,3 @@ struct gnmi_leaf_view {
 };
 typedef void gnmi_leaf_view_fn(void *arg, const struct gnmi_leaf_view *view);
 void gnmi_feed_leaves(const struct gnmi_feed *feed, gnmi_leaf_view_fn *fn, void *arg);
-
-#endif

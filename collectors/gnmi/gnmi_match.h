@@ -7,8 +7,7 @@
  * name or value also reads numbers with a word before them (UC3, unicast-3, q-3, tc3; pfc-3, pg3);
  * any other name of a queue or group is kept in .queue_name.
  */
-#ifndef RW_COLLECTORS_GNMI_MATCH_H
-#define RW_COLLECTORS_GNMI_MATCH_H
+#pragma once
 
 #include "config/profile/profile_gnmi.h"
 #include "proto/gnmi_path.h"
@@ -71,5 +70,3 @@ void gnmi_compiled_set_free(void *set); /* a struct gnmi_compiled_set; NULL is f
  * that is no path. */
 const struct gnmi_compiled *gnmi_compiled_get(
 	struct gnmi_compiled_set *set, const struct profile_gnmi_stream *stream, struct err *e);
-
-#endif

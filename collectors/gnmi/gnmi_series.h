@@ -2,8 +2,7 @@
  * gnmi_series - the values of a device and the paths that each is made of. gnmi_decode.c finds out
  * what a path means, gnmi_series.c makes samples of the values. For these two files only.
  */
-#ifndef RW_COLLECTORS_GNMI_SERIES_H
-#define RW_COLLECTORS_GNMI_SERIES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -278,5 +277,3 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
 size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a,
 	const struct profiles *profiles, struct topology_device *self,
 	struct topology_neighbor **ret_neighbors);
-
-#endif

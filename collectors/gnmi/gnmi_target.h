@@ -3,8 +3,7 @@
  * gnmi_call.c, gnmi_stream.c, gnmi_call.c, gnmi_call.c and gnmi_call.c share. For these
  * only.
  */
-#ifndef RW_COLLECTORS_GNMI_TARGET_H
-#define RW_COLLECTORS_GNMI_TARGET_H
+#pragma once
 
 #include "base/base.h"
 
@@ -249,5 +248,3 @@ void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe
 bool gnmi_reason_is_tls(const struct gnmi_target *target, const struct grpc_io_status *status);
 /* gnmi_reason_is_request - the server refuses this request, not us: another one may be accepted. */
 bool gnmi_reason_is_request(const struct grpc_io_status *status);
-
-#endif

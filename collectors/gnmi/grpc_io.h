@@ -22,8 +22,7 @@
  * pings every 5 minutes at most (what a gRPC server allows unless told otherwise) and only while a
  * call is open.
  */
-#ifndef RW_COLLECTORS_GRPC_IO_H
-#define RW_COLLECTORS_GRPC_IO_H
+#pragma once
 
 #include "base/base.h"
 
@@ -146,5 +145,3 @@ struct grpc_io_counts {
 	uint64_t stalls;
 };
 struct grpc_io_counts grpc_io_call_counts(const struct grpc_io_call *call);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Loop thread; burst_read() any.
  */
-#ifndef RW_COLLECTORS_BURST_H
-#define RW_COLLECTORS_BURST_H
+#pragma once
 
 #include "base/base.h"
 
@@ -106,5 +105,3 @@ typedef void burst_read_fn(void *arg, const struct burst_field *field, const int
 /* burst_read - 0, or -EBADMSG where the bytes are no burst from some point on; what came before was
  * handed over. */
 int burst_read(const uint8_t *data, size_t n, burst_read_fn *fn, void *arg);
-
-#endif

@@ -23,8 +23,7 @@
  * less each, and whoever is new finds room. Sessions that never brought a record are forgotten
  * after half an hour without a message. Loop thread.
  */
-#ifndef RW_COLLECTORS_IPFIX_H
-#define RW_COLLECTORS_IPFIX_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/push/burst.h"
@@ -214,5 +213,3 @@ struct ipfix_unknown { /* since the start */
 	size_t n_names;
 	uint64_t more; /* values of names beyond those */
 };
-
-#endif

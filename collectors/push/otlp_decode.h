@@ -6,8 +6,7 @@
  * Order: resource, then its metrics, then the points of each metric; also when the bytes have
  * another order. Everything that is told is lent for the call. Pure.
  */
-#ifndef RW_COLLECTORS_OTLP_DECODE_H
-#define RW_COLLECTORS_OTLP_DECODE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -68,5 +67,3 @@ void otlp_labels_of(struct bytes bytes, enum otlp_labels_in where, struct otlp_l
  * "": then nothing is said). Returns the bytes written into @buf. */
 enum { OTLP_ANSWER_MAX = 320, OTLP_MESSAGE_MAX = 256 };
 size_t otlp_answer(uint8_t buf[OTLP_ANSWER_MAX], uint64_t refused, const char *message);
-
-#endif

@@ -7,8 +7,7 @@
  * Threads: one of our own takes calls and messages from gRPC, which starts more for itself. They
  * start with otlp_grpc_new(), so after the process has given up its rights.
  */
-#ifndef RW_COLLECTORS_OTLP_GRPC_H
-#define RW_COLLECTORS_OTLP_GRPC_H
+#pragma once
 
 #include "collectors/push/otlp_take.h"
 #include "base/base.h"
@@ -26,5 +25,3 @@ void otlp_grpc_free(struct otlp_grpc *grpc);
 /* otlp_grpc_add - a connection without TLS, or the inner end of one; @fd does not block and belongs
  * to gRPC from now on. Loop thread. */
 void otlp_grpc_add(struct otlp_grpc *grpc, int fd);
-
-#endif

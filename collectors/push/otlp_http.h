@@ -6,8 +6,7 @@
  * libmicrohttpd has one thread for all connections; it starts with otlp_http_new(), so after the
  * process has given up its rights.
  */
-#ifndef RW_COLLECTORS_OTLP_HTTP_H
-#define RW_COLLECTORS_OTLP_HTTP_H
+#pragma once
 
 #include "collectors/push/otlp_take.h"
 #include "base/base.h"
@@ -24,5 +23,3 @@ void otlp_http_free(struct otlp_http *http); /* NULL is fine */
 /* otlp_http_add - @fd does not block and belongs to the server from now on. False: it was refused
  * and closed. Loop thread. */
 bool otlp_http_add(struct otlp_http *http, int fd);
-
-#endif

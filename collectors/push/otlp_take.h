@@ -2,8 +2,7 @@
  * otlp_take - what both doors of OTLP (gRPC, HTTP) do with a message: give it to the feed, or say
  * why it is not taken. The doors run on threads of their libraries; the implementation locks.
  */
-#ifndef RW_COLLECTORS_OTLP_TAKE_H
-#define RW_COLLECTORS_OTLP_TAKE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -33,5 +32,3 @@ struct otlp_door {
 	size_t max_message;
 	unsigned max_connections;
 };
-
-#endif

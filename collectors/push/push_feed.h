@@ -13,8 +13,7 @@
  *
  * Not for two threads at once: the caller locks.
  */
-#ifndef RW_COLLECTORS_PUSH_FEED_H
-#define RW_COLLECTORS_PUSH_FEED_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/push/otlp_decode.h"
@@ -139,5 +138,3 @@ bool push_senders_address(const struct push_senders *senders, const uint8_t addr
 
 /* push_senders_describe - how a sender that is no device calls itself: "NAME_at_ADDRESS". */
 enum { SENDER_TEXT_MAX = 64 };
-
-#endif

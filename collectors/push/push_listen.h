@@ -4,8 +4,7 @@
  * of one address. A connection is known to the doors by the number of its descriptor; a number is
  * not given again for thousands of connections. Loop thread, but push_listen_source().
  */
-#ifndef RW_COLLECTORS_PUSH_LISTEN_H
-#define RW_COLLECTORS_PUSH_LISTEN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -68,5 +67,3 @@ struct push_listen_counts {
 	struct refused by_stranger, by_crowded; /* connections */
 };
 const struct push_listen_counts *push_listen_counts(const struct push_listen *listen);
-
-#endif

@@ -6,8 +6,7 @@
  *	for (rule = push_map_find(map, name, n); rule; rule = rule->next)
  *		if (push_rule_fits(rule, labels, n_labels) ...
  */
-#ifndef RW_COLLECTORS_PUSH_MAP_H
-#define RW_COLLECTORS_PUSH_MAP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -105,5 +104,3 @@ int push_rule_place(const struct push_rule *rule, const struct push_label *label
  * -ERANGE: no such value can be (negative, not finite, too large). */
 int push_rule_value(const struct push_rule *rule, const struct push_number *number, uint64_t *ret,
 	unsigned *ret_flags);
-
-#endif

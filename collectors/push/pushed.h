@@ -2,8 +2,7 @@
  * push_hub - from the receivers of pushed values to the devices that push: a receiver says of which
  * device samples are, the device's target counts them and passes them on. Loop thread.
  */
-#ifndef RW_PUSH_PUSHED_H
-#define RW_PUSH_PUSHED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -22,5 +21,3 @@ void push_hub_leave(struct push_hub *hub, const char *device);
 /* push_hub_deliver - false: no such device has joined. */
 bool push_hub_deliver(
 	struct push_hub *hub, const char *device, const struct sample *samples, size_t n);
-
-#endif

@@ -12,8 +12,7 @@
  * the columns is skipped. Times are decimal seconds, read exactly to the nanosecond; counters are
  * exact u64.
  */
-#ifndef RW_COLLECTORS_REPLAY_H
-#define RW_COLLECTORS_REPLAY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -47,5 +46,3 @@ int64_t replay_interval(const struct sample *samples, size_t n);
 /* sample_scope_error - why @metric cannot belong to @entity, as a phrase of what was expected; NULL
  * when it can. Static text. */
 const char *sample_scope_error(unsigned metric, const struct entity *entity);
-
-#endif

@@ -6,8 +6,7 @@
  * sampling, interval); the packets of the capture NAME lie beside it in capture-NAME.pcap or
  * capture-NAME.pcapng.
  */
-#ifndef RW_COLLECTORS_REPLAY_CAPTURE_H
-#define RW_COLLECTORS_REPLAY_CAPTURE_H
+#pragma once
 
 #include "base/base.h"
 #include "config/config.h"
@@ -27,5 +26,3 @@ struct flow_list {
  */
 int replay_captures(const char *dir, const struct config *config, struct entities *entities,
 	struct flow_list *out, struct err *e);
-
-#endif

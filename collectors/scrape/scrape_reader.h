@@ -4,8 +4,7 @@
  * that was asked, whatever a label says. Read in pieces, so that a long page keeps nobody waiting.
  * Loop thread.
  */
-#ifndef RW_COLLECTORS_SCRAPE_READER_H
-#define RW_COLLECTORS_SCRAPE_READER_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/push/push_map.h"
@@ -107,5 +106,3 @@ int exposition_next(struct exposition *text, struct exposition_line *ret);
 
 /* exposition_labels - the rest of @line. 0, or -EBADMSG; -E2BIG: too many labels. */
 int exposition_labels(struct exposition *text, struct exposition_line *line);
-
-#endif

@@ -1,7 +1,6 @@
 /* snmp - polls one device by its profile, asynchronously on the loop. Wire in snmp_io.c, rows in
  * snmp_rows.c, what to ask in profiles. */
-#ifndef RW_COLLECTORS_SNMP_H
-#define RW_COLLECTORS_SNMP_H
+#pragma once
 
 #include "collectors/target/collector.h"
 #include "config/config.h"
@@ -48,5 +47,3 @@ const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifi
 /* snmp_target_poll_soon - something changed there: the next poll reads names and states again, and
  * begins soon when the last is 2 s old. */
 void snmp_target_poll_soon(struct snmp_target *target);
-
-#endif

@@ -3,8 +3,7 @@
  * which columns each counter was made of in the last poll: a change of either marks a restart
  * instead of a delta. No clock, no I/O, no log.
  */
-#ifndef RW_COLLECTORS_SNMP_DECODE_H
-#define RW_COLLECTORS_SNMP_DECODE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -129,5 +128,3 @@ struct snmp_decode_stats {
 	char stranger[SNMP_NAME_MAX];
 };
 const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *decoder);
-
-#endif

@@ -11,8 +11,7 @@
  *                                             timeout: send again or start again
  *                                             refused: start again
  */
-#ifndef RW_COLLECTORS_SNMP_IO_H
-#define RW_COLLECTORS_SNMP_IO_H
+#pragma once
 
 #include "base/base.h"
 
@@ -121,5 +120,3 @@ int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_o
 /* "192.0.2.1:161", "[2001:db8::1]:161" of the session, or the host as given while it is not known.
  * Lent until the next start. */
 const char *snmp_io_peer(const struct snmp_io *io);
-
-#endif

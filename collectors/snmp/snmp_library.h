@@ -3,8 +3,7 @@
  * a PDU in our own words, and users of SNMPv3. Inside of these three files only; its types are
  * named here, never shown.
  */
-#ifndef RW_COLLECTORS_SNMP_LIBRARY_H
-#define RW_COLLECTORS_SNMP_LIBRARY_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/snmp/snmp_message.h"
@@ -55,5 +54,3 @@ void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth 
 
 /* snmp_user_remove - the library forgets the keys of this user of this engine. */
 void snmp_user_remove(const uint8_t *engine, size_t n_engine, const char *user);
-
-#endif

@@ -14,8 +14,7 @@
  *     index) is the key, the largest mark wins, and a walk that brings only known rows is ended;
  *   - an agent without LLDP returns no rows: then the device has no neighbours.
  */
-#ifndef RW_COLLECTORS_SNMP_LLDP_H
-#define RW_COLLECTORS_SNMP_LLDP_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/snmp/snmp_rows.h"
@@ -64,5 +63,3 @@ size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a,
 	const struct profiles *profiles, const char *device, const char *sysname,
 	const struct topology_port *ports, size_t n_ports, struct topology_device *ret_self,
 	struct topology_neighbor **ret_neighbors);
-
-#endif

@@ -4,8 +4,7 @@
  * section 8 restricts it). The reader takes plain answers only; of anything that is unusual it says
  * so, and the library reads it: what is read here is what the library would have read.
  */
-#ifndef RW_COLLECTORS_SNMP_MESSAGE_H
-#define RW_COLLECTORS_SNMP_MESSAGE_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/snmp/snmp_oid.h"
@@ -71,5 +70,3 @@ int snmp_engine_version(const uint8_t *data, size_t n);
 #define SNMP_ENGINE_USER_MAX 33
 int snmp_engine_sender(
 	const uint8_t *data, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX]);
-
-#endif

@@ -2,8 +2,7 @@
  * snmp_oid - pure: object identifiers, the types of SNMP values, and the varbind, which is all of a
  * PDU that leaves snmp_io.c: nobody else sees the library's structs.
  */
-#ifndef RW_COLLECTORS_SNMP_OID_H
-#define RW_COLLECTORS_SNMP_OID_H
+#pragma once
 
 #include "base/base.h"
 
@@ -46,5 +45,3 @@ struct snmp_varbind { /* everything lent for the call it is passed in */
 int snmp_oid_order(struct snmp_oid left, struct snmp_oid right);
 bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root); /* oid is root or below it */
 char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid);
-
-#endif

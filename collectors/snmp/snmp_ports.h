@@ -3,8 +3,7 @@
  * time the names were read; a port whose index was given to another name starts anew, so that no
  * delta is taken across two ports.
  */
-#ifndef RW_COLLECTORS_SNMP_PORTS_H
-#define RW_COLLECTORS_SNMP_PORTS_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/snmp/snmp_rows.h"
@@ -61,5 +60,3 @@ struct snmp_port_entry *snmp_ports_named(const struct snmp_ports *ports, const c
 
 /* snmp_value_usable - not one of the values that the profile says mean "not there". */
 bool snmp_value_usable(const struct profile_value *value, uint64_t raw);
-
-#endif

@@ -4,8 +4,7 @@
  * followed by a false burst. A table's refresh period shows as changes at regular distances,
  * several polls apart; once known, repeated readings younger than the period are not used.
  */
-#ifndef RW_COLLECTORS_SNMP_REFRESH_H
-#define RW_COLLECTORS_SNMP_REFRESH_H
+#pragma once
 
 #include "base/base.h"
 
@@ -59,5 +58,3 @@ bool snmp_uptime_take(struct snmp_uptime *uptime, uint32_t ticks, mono_t now);
 /* snmp_uptime_stands - for how long the same value came, ns; 0 when it was shorter than
  * SNMP_UPTIME_STANDS_NS. */
 int64_t snmp_uptime_stands(const struct snmp_uptime *uptime);
-
-#endif

@@ -7,8 +7,7 @@
  * string where a counter belongs. Each of these costs at most the column it happens in and is
  * counted; nothing here fails, logs or allocates per value.
  */
-#ifndef RW_COLLECTORS_SNMP_ROWS_H
-#define RW_COLLECTORS_SNMP_ROWS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -86,5 +85,3 @@ size_t snmp_rows_column_count(const struct snmp_rows *rows, size_t column); /* r
  */
 uint64_t snmp_rows_digest(const struct snmp_rows *rows);
 const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *rows);
-
-#endif

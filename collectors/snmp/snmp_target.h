@@ -2,8 +2,7 @@
  * snmp_target - one device that is polled; shared by snmp.c (sessions and the API), snmp_poll.c
  * (its polls, and why they fail).
  */
-#ifndef RW_COLLECTORS_SNMP_TARGET_H
-#define RW_COLLECTORS_SNMP_TARGET_H
+#pragma once
 
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/snmp_decode.h"
@@ -100,5 +99,3 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *answer); /* snmp_io_e
 void snmp_poll_deadline(void *arg); /* timer: the poll took too long */
 void snmp_poll_pace(void *arg); /* timer: max_varbinds_s allows the next request */
 void snmp_poll_profile_free(struct snmp_target *target); /* walks and decoder */
-
-#endif

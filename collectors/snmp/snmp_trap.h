@@ -5,8 +5,7 @@
  * names: a port is called what we call it, by its ifIndex; only where that is unknown, what the
  * trap calls it.
  */
-#ifndef RW_COLLECTORS_SNMP_TRAP_H
-#define RW_COLLECTORS_SNMP_TRAP_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/snmp/snmp_oid.h"
@@ -51,5 +50,3 @@ bool snmp_trap_oid(
  * for). */
 int snmp_trap_read(const struct snmp_trap_pdu *pdu, const struct snmp_trap_sender *sender,
 	struct snmp_trap_event *ret);
-
-#endif

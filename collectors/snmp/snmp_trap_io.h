@@ -8,8 +8,7 @@
  * user's keys are made for each engine it is first heard from, and forgotten at once when the
  * message does not prove itself; of an inform it is ours. Loop thread only.
  */
-#ifndef RW_COLLECTORS_SNMP_TRAP_IO_H
-#define RW_COLLECTORS_SNMP_TRAP_IO_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/snmp/snmp_trap.h"
@@ -56,5 +55,3 @@ int snmp_trap_io_new(struct loop *loop, const struct snmp_trap_io_options *optio
 	const struct snmp_trap_io_events *events, void *arg, struct snmp_trap_io **ret,
 	struct err *e);
 void snmp_trap_io_free(struct snmp_trap_io *io); /* NULL is fine; not from within a callback */
-
-#endif

@@ -8,8 +8,7 @@
  * most BURST at once and RATE a second are read, so that a storm costs neither the loop nor the
  * database. Loop thread.
  */
-#ifndef RW_COLLECTORS_TRAP_RECEIVER_H
-#define RW_COLLECTORS_TRAP_RECEIVER_H
+#pragma once
 
 #include "base/base.h"
 #include "collectors/target/collector.h"
@@ -41,5 +40,3 @@ const struct trap_counters *trap_receiver_counters(const struct trap_receiver *r
 /* config_traps_same - would a receiver of @right be the same as one of @left? Either may be NULL.
  */
 bool config_traps_same(const struct config_traps *left, const struct config_traps *right);
-
-#endif

@@ -11,8 +11,7 @@
  * Retries are capped at about three poll intervals: a short outage must not become a long one. One
  * target never delays another. Everything runs on the loop thread.
  */
-#ifndef RW_COLLECTORS_COLLECTOR_H
-#define RW_COLLECTORS_COLLECTOR_H
+#pragma once
 
 #include "base/base.h"
 #include "base/log.h"
@@ -210,5 +209,3 @@ struct collector {
 
 /* RW_COLLECTORS of the top CMakeLists.txt, ended by NULL. */
 extern const struct collector *const collectors[];
-
-#endif

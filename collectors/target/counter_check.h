@@ -8,8 +8,7 @@
  * reading decides. Back on the old track: that one reading was bad. Going on from the new value:
  * the counter jumped and begins anew (restart: no delta across it).
  */
-#ifndef RW_COLLECTORS_COUNTER_CHECK_H
-#define RW_COLLECTORS_COUNTER_CHECK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -39,5 +38,3 @@ struct counter_check { /* of one counter; zeroed to start */
  */
 unsigned counter_check_take(struct counter_check *check, int64_t t_ns, uint64_t value,
 	unsigned flags, double max_per_s);
-
-#endif

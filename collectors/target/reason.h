@@ -3,8 +3,7 @@
  * stand in reason.def, each with the next step that mends it; collectors fill in the arguments,
  * doctor shows the step. Pure.
  */
-#ifndef RW_COLLECTORS_REASON_H
-#define RW_COLLECTORS_REASON_H
+#pragma once
 
 #include "base/base.h"
 
@@ -57,5 +56,3 @@ const struct reason_row *reason_row(enum reason_code code);
 /* reason_next_step - what to do about a target of @protocol that is down for @text. Never NULL:
  * without a row, where to look. Both may be NULL. */
 const char *reason_next_step(const char *protocol, const char *text);
-
-#endif

@@ -6,8 +6,7 @@
  * and top-k elements, 2005): who is refused more often than one in REFUSED_SENDERS times is always
  * among them, however many others there are. Each count is "at least".
  */
-#ifndef RW_COLLECTORS_REFUSED_H
-#define RW_COLLECTORS_REFUSED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -26,5 +25,3 @@ struct refused { /* embed one, zeroed, for each reason */
 void refused_add(struct refused *refused, const char *sender);
 void refused_figures(
 	const struct refused *refused, const char *reason, collector_figure_fn *fn, void *arg);
-
-#endif

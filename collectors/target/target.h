@@ -4,8 +4,7 @@
  * protocol embeds one struct target_machine and gives it hooks. The states are drawn in
  * collectors/target/collector.h. Loop thread.
  */
-#ifndef RW_COLLECTORS_TARGET_H
-#define RW_COLLECTORS_TARGET_H
+#pragma once
 
 #include "collectors/target/collector.h"
 #include "config/config.h"
@@ -144,5 +143,3 @@ bool login_same(const struct config_login *left, const struct config_login *righ
 /* target_cell_bytes - the size of a buffer cell that the configuration declares for this device
  * (thresholds[].cell), bytes; 0 = none. */
 uint64_t target_cell_bytes(const struct config_device *device, const struct config *config);
-
-#endif

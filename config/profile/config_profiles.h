@@ -1,6 +1,5 @@
 /* config_profiles - do a configuration and the profiles fit? */
-#ifndef RW_CONFIG_PROFILE_CONFIG_PROFILES_H
-#define RW_CONFIG_PROFILE_CONFIG_PROFILES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -11,5 +10,3 @@ struct config;
  * profile_dir right? Mistakes are added to @errors with their place. 0 or -EINVAL.
  */
 int config_check_profiles(const struct config *config, struct err_list *errors);
-
-#endif

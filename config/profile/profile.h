@@ -96,8 +96,7 @@
  *         states: { 1: enabled, 2: disabled } # words for that value
  *         evidence: where this was read or seen
  */
-#ifndef RW_CONFIG_PROFILE_H
-#define RW_CONFIG_PROFILE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -320,5 +319,3 @@ bool profile_is_management(const struct profile *profile, const char *port);
 struct neighbor_signs;
 void profiles_neighbor_signs(const struct profiles *profiles, const char *descr,
 	const char *port_id, const char *port_descr, struct neighbor_signs *ret);
-
-#endif

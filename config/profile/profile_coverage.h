@@ -1,7 +1,6 @@
 /* profile_coverage - which metric a kind of switch tells over which protocol, and how that is
  * known; read from the tables and streams of its profile. */
-#ifndef RW_CONFIG_PROFILE_COVERAGE_H
-#define RW_CONFIG_PROFILE_COVERAGE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ struct profile_evidence profile_table_evidence(
 struct profile_gnmi_value;
 struct profile_evidence profile_stream_evidence(
 	const struct profile *profile, size_t i, const struct profile_gnmi_value *value);
-
-#endif

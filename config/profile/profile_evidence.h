@@ -14,8 +14,7 @@
  *       - name: pfc
  *         evidence: recorded
  */
-#ifndef RW_CONFIG_PROFILE_EVIDENCE_H
-#define RW_CONFIG_PROFILE_EVIDENCE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -46,5 +45,3 @@ struct profile_evidence profile_inherited_evidence(
 
 /* "document"; static, "?" for another number. */
 const char *evidence_kind_name(enum evidence_kind kind);
-
-#endif

@@ -72,8 +72,7 @@
  * "effective: true" at a stream: its values are those in force. What it gave is not taken from the
  * other streams, which tell how the same thing is configured.
  */
-#ifndef RW_CONFIG_PROFILE_GNMI_H
-#define RW_CONFIG_PROFILE_GNMI_H
+#pragma once
 
 #include "base/base.h"
 #include "config/profile/profile_evidence.h"
@@ -199,5 +198,3 @@ struct profile_gnmi {
 char *profile_gnmi_plain(const char *path, char *buf, size_t size);
 /* profile_gnmi_is_under - is @path, whose keys do not count, the plain path @plain or below it? */
 bool profile_gnmi_is_under(const char *path, const char *plain);
-
-#endif

@@ -31,8 +31,7 @@
  *                  imported; who pushes, pushes one of them)
  *   doc            one line
  */
-#ifndef RW_CONFIG_PROFILE_PUSH_H
-#define RW_CONFIG_PROFILE_PUSH_H
+#pragma once
 
 #include "base/base.h"
 #include "config/profile/profile_evidence.h"
@@ -78,5 +77,3 @@ struct profile_push_group {
 	size_t n_values;
 	int line;
 };
-
-#endif

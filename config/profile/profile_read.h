@@ -1,6 +1,5 @@
 /* profile_read - one YAML text to one struct profile; inside of the config room only. */
-#ifndef RW_CONFIG_PROFILE_READ_H
-#define RW_CONFIG_PROFILE_READ_H
+#pragma once
 
 #include "config/profile/profile.h"
 #include "base/base.h"
@@ -32,5 +31,3 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
  * name) it does not replace. 0 or -EINVAL. */
 int profile_gnmi_extend(
 	struct profile *profile, const struct profile *base, struct arena *a, struct err *e);
-
-#endif

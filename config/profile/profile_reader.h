@@ -2,8 +2,7 @@
  * profile_reader - what the files that read a profile share: the place of each mistake, and small
  * values. For files of this room only.
  */
-#ifndef RW_CONFIG_PROFILE_READER_H
-#define RW_CONFIG_PROFILE_READER_H
+#pragma once
 
 #include "base/base.h"
 #include "config/profile/profile_read.h"
@@ -104,5 +103,3 @@ void profile_traps_read(struct reader *reader, const struct yaml_node *node);
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node);
 void profile_push_read(struct reader *reader, const struct yaml_node *node);
 void profile_tune_read(struct reader *reader, const struct yaml_node *node);
-
-#endif

@@ -85,8 +85,7 @@
  *
  * Units in the program: bytes; ratios (alpha as 2^n, pmax 0..1); weight is a plain number.
  */
-#ifndef RW_CONFIG_PROFILE_TUNE_H
-#define RW_CONFIG_PROFILE_TUNE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -271,5 +270,3 @@ bool tune_platform_fits(const char *const *globs, size_t n, const char *platform
 /* profiles_asic - the chip of a device that describes itself as @platform, from the tables of all
  * profiles; NULL: not known. */
 const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform);
-
-#endif

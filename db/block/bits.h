@@ -3,8 +3,7 @@
  * numbers of 7 bits a byte (LEB128), zigzag, and arrays of numbers of @width bits each, lowest bit
  * first. Little-endian on disk, whatever the machine.
  */
-#ifndef RW_DB_BITS_H
-#define RW_DB_BITS_H
+#pragma once
 
 #include <endian.h>
 #include "base/base.h"
@@ -229,5 +228,3 @@ static inline struct bytes bits_without_sum(const void *data, size_t size)
 	bytes.bad = le32toh(sum) != bits_sum(data, size - BITS_SUM);
 	return bytes;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * Exact for every u64 and every pattern of bits of a double. What is read is foreign: all lengths
  * are checked, and memory is bounded by BLOCK_SERIES_MAX and BLOCK_SAMPLES_MAX.
  */
-#ifndef RW_DB_BLOCK_CODEC_H
-#define RW_DB_BLOCK_CODEC_H
+#pragma once
 
 #include "base/base.h"
 
@@ -216,5 +215,3 @@ void tail_grid_clear(struct tail_grid *grid);
 bool tail_grid_add(struct tail_grid *grid, const struct tail_reader *tail, uint32_t i);
 /* tail_grid_matrix - all values, lent until the next call; false: a row is damaged. */
 bool tail_grid_matrix(struct tail_grid *grid, struct block_matrix *ret);
-
-#endif

@@ -19,8 +19,7 @@
  * integers per second through vectorization" (2015); xor as in Pelkonen and others, "Gorilla"
  * (VLDB 2015); decimal fractions as in Afroozeh and others, "ALP" (SIGMOD 2024).
  */
-#ifndef RW_DB_NUMBER_CODEC_H
-#define RW_DB_NUMBER_CODEC_H
+#pragma once
 
 #include "base/base.h"
 #include "base/bytes.h"
@@ -34,5 +33,3 @@ void number_encode_f64(const uint64_t *bits, uint32_t n, uint64_t *scratch, stru
  * it. @ret_constant (may be NULL): it was written as one value. 0 or -EBADMSG. */
 int number_decode(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant);
 int number_decode_f64(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant);
-
-#endif

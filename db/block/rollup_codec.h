@@ -3,8 +3,7 @@
  * an hour, hours of a day), as bytes; pure. Series share what is equal: those that stand still cost
  * a few bytes for the whole row.
  */
-#ifndef RW_DB_ROLLUP_CODEC_H
-#define RW_DB_ROLLUP_CODEC_H
+#pragma once
 
 #include "db/block/block_codec.h"
 #include "db/series/rollup.h"
@@ -115,5 +114,3 @@ void rollup_made_done(struct rollup_made *made);
  * buckets @v make, sorted by (entity, time); each keeps its sketch, @ret has copies. */
 void rollup_coarser(
 	const struct rollup_bucket *v, size_t n, int64_t step_ns, struct rollup_list *ret);
-
-#endif

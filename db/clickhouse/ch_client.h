@@ -2,8 +2,7 @@
  * ch_client - one question to a ClickHouse server over HTTP: a statement, or rows to insert. Any
  * thread that may wait; one at a time.
  */
-#ifndef RW_DB_CH_CLIENT_H
-#define RW_DB_CH_CLIENT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -51,5 +50,3 @@ double rowbinary_get_f64(struct bytes *in);
 /* In @a, NUL-terminated. */
 const char *rowbinary_get_text(struct bytes *in, struct arena *a);
 bool rowbinary_get_null(struct bytes *in);
-
-#endif

@@ -2,8 +2,7 @@
  * ch_rows - a batch of the spool as rows of ClickHouse's tables, and those rows read back. Both
  * directions follow the columns of ch_schema. Pure; the same batch gives the same bytes.
  */
-#ifndef RW_DB_CH_ROWS_H
-#define RW_DB_CH_ROWS_H
+#pragma once
 
 #include "db/store/spool.h"
 #include "base/base.h"
@@ -107,5 +106,3 @@ struct ch_sample_row {
 };
 void ch_read_sample_row(struct bytes *in, struct arena *a, const uint16_t *metrics, size_t n,
 	struct ch_sample_row *ret);
-
-#endif

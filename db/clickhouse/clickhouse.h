@@ -1,6 +1,5 @@
 /* clickhouse - a ClickHouse database that agents write (store.ship) as a store to read. */
-#ifndef RW_DB_CLICKHOUSE_H
-#define RW_DB_CLICKHOUSE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -12,5 +11,3 @@ bool clickhouse_is_url(const char *path);
 /* clickhouse_history_open - 0, -EINVAL (no such URL), -ENOENT (no such database, or no tables of
  * ours), -EACCES, -ECONNREFUSED, or another negative errno. */
 int clickhouse_history_open(const char *url, struct history **ret, struct err *e);
-
-#endif

@@ -6,8 +6,7 @@
  * Each reading orders rows by (agent, seq, part): what an agent sent twice is taken once, and of
  * two values of one instant the one that was committed first stays, as in a file.
  */
-#ifndef RW_DB_CLICKHOUSE_READ_H
-#define RW_DB_CLICKHOUSE_READ_H
+#pragma once
 
 #include "base/base.h"
 #include "db/clickhouse/ch_client.h"
@@ -121,5 +120,3 @@ int ch_flows(struct ch_history *db, int64_t from_ns, int64_t to_ns, struct flow_
 	size_t *ret_n, struct err *e);
 /* ch_views_load - the tables that @sql names are up to date in .views. */
 int ch_views_load(struct ch_history *db, const char *sql, struct err *e);
-
-#endif

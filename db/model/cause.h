@@ -6,8 +6,7 @@
  * its own at or above CAUSE_COUNT. It keeps its name, may cost money, explains nothing and is
  * explained by nothing.
  */
-#ifndef RW_DB_CAUSE_H
-#define RW_DB_CAUSE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -159,5 +158,3 @@ enum need_sight need_judge(enum cause cause, const bool *delivered,
 
 /* need_wants - marks every metric that some row names. @wanted has METRIC_COUNT places. */
 void need_wants(bool *wanted);
-
-#endif

@@ -9,8 +9,7 @@
  * A name that nobody has seen for long and nobody holds can be released; after entities_reclaim()
  * its id is given to another name.
  */
-#ifndef RW_DB_ENTITY_H
-#define RW_DB_ENTITY_H
+#pragma once
 
 #include "base/base.h"
 
@@ -121,5 +120,3 @@ void entities_reclaim(struct entities *entities);
 uint64_t entities_text(struct entities *entities, const char *text);
 uint64_t entities_text_of(struct entities *entities, const char *device, const char *text);
 const char *entities_text_get(const struct entities *entities, uint64_t id); /* "" when absent */
-
-#endif

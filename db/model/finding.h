@@ -2,8 +2,7 @@
  * finding - what an analyzer reports about one subject in one window, and the words it may use.
  * Made in an arena by an analyzer; read by the ledger, the store and the reports.
  */
-#ifndef RW_DB_FINDING_H
-#define RW_DB_FINDING_H
+#pragma once
 
 #include "base/base.h"
 
@@ -239,5 +238,3 @@ struct ecmp_measure {
 	/* how the device says it spreads load, as it says it; NULL: it does not */
 	const char *lb_told;
 };
-
-#endif

@@ -4,8 +4,7 @@
  * most packets or do not slow down, and the 64 hosts of which the packets say most about congestion
  * control. Packet-based findings follow from these alone, so replay equals live.
  */
-#ifndef RW_DB_FLOW_H
-#define RW_DB_FLOW_H
+#pragma once
 
 #include "base/base.h"
 
@@ -188,5 +187,3 @@ static inline bool flow_is_v1(const struct flow_sample *flow)
  * flow_end_order: by end first, as they arrive live. */
 int flow_order(const void *left, const void *right);
 int flow_end_order(const void *left, const void *right);
-
-#endif

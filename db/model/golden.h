@@ -2,8 +2,7 @@
  * golden - the golden signals of a fabric and which causes show in them, printed from golden.def.
  * A noun: measured by analyzers/measure/golden_measure, shown by the reports.
  */
-#ifndef RW_DB_GOLDEN_H
-#define RW_DB_GOLDEN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -61,5 +60,3 @@ const char *golden_state_name(enum golden_state state);
 /* golden_state_of - the state of what shows an incident of @severity: an information is in order.
  */
 enum golden_state golden_state_of(enum severity severity);
-
-#endif

@@ -1,7 +1,6 @@
 /* metric - the canonical metrics, printed from metric.def. Ids are for memory only; names are what
  * is stored. */
-#ifndef RW_DB_METRIC_H
-#define RW_DB_METRIC_H
+#pragma once
 
 #include "base/base.h"
 
@@ -99,5 +98,3 @@ struct sample_list {
 	struct sample *v;
 	size_t n, cap;
 };
-
-#endif

@@ -7,8 +7,7 @@
  * One thread at a time. All functions return 0 or a negative errno, with @e filled (@e may be
  * NULL), unless they say otherwise.
  */
-#ifndef RW_DB_HISTORY_H
-#define RW_DB_HISTORY_H
+#pragma once
 
 #include "db/series/rollup.h"
 #include "db/series/series.h"
@@ -238,5 +237,3 @@ static inline int history_sql(
 /* history_merge - @parts, at least one, belong to the result from now on: history_close() of it
  * closes them. Where two parts hold a sample of one series and instant, it is read once. */
 struct history *history_merge(struct history *const *parts, size_t n);
-
-#endif

@@ -6,8 +6,7 @@
  * counters min, max, sum and the quantiles are those of the rate between two samples, per second.
  * Late and suspect samples do not count, as in series_increase().
  */
-#ifndef RW_DB_ROLLUP_H
-#define RW_DB_ROLLUP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -120,5 +119,3 @@ void rollup_sketch_merge(struct rollup_sketch *sketch, const struct rollup_sketc
 /* rollup_sketch_quantile - at 0..1; NAN when it is empty. Sorts what is kept. */
 double rollup_sketch_quantile(struct rollup_sketch *sketch, double at);
 void rollup_sketch_done(struct rollup_sketch *sketch);
-
-#endif

@@ -5,8 +5,7 @@
  * A window is immutable and columnar: the pipeline fills it (from memory when live, from a struct
  * history otherwise), analyzers and reports read it. Functions here are pure.
  */
-#ifndef RW_DB_SERIES_H
-#define RW_DB_SERIES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -175,5 +174,3 @@ static inline bool window_wants_entity(const struct window_spec *spec, uint32_t 
 	}
 	return false;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * back into step when what made it odd is forgotten. Which lanes are odd is nothing that a reader
  * of samples can see.
  */
-#ifndef RW_DB_SERIES_COLUMN_H
-#define RW_DB_SERIES_COLUMN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -90,5 +89,3 @@ static inline const uint64_t *column_values(const struct column *column, uint32_
 /* column_zeros - as many zeros as the longest column has instants, or more (@ret_n); lent until the
  * next change. */
 const uint64_t *column_zeros(const struct column_pool *pool, uint32_t *ret_n);
-
-#endif

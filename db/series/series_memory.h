@@ -2,8 +2,7 @@
  * series_memory - recent samples in memory: what the live pipeline judges. Bounded by @keep_ns per
  * series, plus one older sample (the anchor of a window that begins there). One thread.
  */
-#ifndef RW_DB_SERIES_MEMORY_H
-#define RW_DB_SERIES_MEMORY_H
+#pragma once
 
 #include "db/series/history.h"
 
@@ -67,5 +66,3 @@ int window_lent_from_memory(struct series_memory *memory, struct arena *a,
  * (-ENODATA) and no records (-ENOTSUP), and closing it does nothing. For tests: a past without a
  * file. */
 struct history *series_memory_history(struct series_memory *memory);
-
-#endif

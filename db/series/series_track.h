@@ -10,8 +10,7 @@
  * makes it wide: a block with a column for each part of a sample. A wide track becomes lean again
  * when the samples that made it wide are gone.
  */
-#ifndef RW_DB_SERIES_TRACK_H
-#define RW_DB_SERIES_TRACK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -62,5 +61,3 @@ void track_drop(struct track_clocks *clocks, struct track *track); /* all sample
 /* After all tracks were trimmed to @edge_ns or later, or rewound to @t_ns: their clocks too. */
 void track_clocks_trim(struct track_clocks *clocks, int64_t edge_ns);
 void track_clocks_rewind(struct track_clocks *clocks, int64_t t_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * the same for all lanes of a column is there once, and what did not move is known without looking
  * at its samples. Lent with the window; one thread.
  */
-#ifndef RW_DB_WINDOW_COLUMNS_H
-#define RW_DB_WINDOW_COLUMNS_H
+#pragma once
 
 #include "db/series/series.h"
 #include "db/series/series_column.h"
@@ -70,5 +69,3 @@ static inline bool window_still(const struct window_column *of, uint32_t lane)
 	return column_bit(column->in_step, lane) && window_part(of, lane)->n > 0 &&
 		window_part(of, lane)->flat && !column_values(column, lane);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * bytes; receivers drop what they have by its numbers. So nothing is lost, and nothing is there
  * twice.
  */
-#ifndef RW_DB_SHIP_H
-#define RW_DB_SHIP_H
+#pragma once
 
 #include "base/base.h"
 
@@ -69,5 +68,3 @@ struct ship_cursor {
  * 0 or negative errno. */
 int ship_cursor_read(const char *path, struct ship_cursor *ret, struct err *e);
 int ship_cursor_write(const char *path, const struct ship_cursor *cursor, struct err *e);
-
-#endif

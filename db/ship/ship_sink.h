@@ -3,8 +3,7 @@
  * @batch is there; it may be given the same batch again. Any other end is a negative errno, and
  * nothing is known of what arrived.
  */
-#ifndef RW_DB_SHIP_SINK_H
-#define RW_DB_SHIP_SINK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -43,5 +42,3 @@ uint64_t remote_write_request(const struct spool_batch *batch, const char *agent
 
 /* snappy_pack - adds the packed bytes of @data to @out. @n below 4 GiB. */
 void snappy_pack(const void *data, size_t n, struct str *out);
-
-#endif

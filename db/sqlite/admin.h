@@ -1,7 +1,6 @@
 /* admin - looking after a database file: what is in it, a copy of it, a smaller one. For commands;
  * each opens the file by itself. */
-#ifndef RW_DB_ADMIN_H
-#define RW_DB_ADMIN_H
+#pragma once
 
 #include "base/base.h"
 
@@ -46,5 +45,3 @@ int db_backup(const char *path, const char *to, struct err *e);
 
 /* db_vacuum - rewrite without free pages. -EBUSY while an agent writes: it needs the file alone. */
 int db_vacuum(const char *path, struct err *e);
-
-#endif

@@ -3,8 +3,7 @@
  * SQLite database in memory, filled row by row with what a writer of a file would be given. One
  * thread.
  */
-#ifndef RW_DB_RECORD_VIEWS_H
-#define RW_DB_RECORD_VIEWS_H
+#pragma once
 
 #include "db/series/history.h"
 #include "db/store/spool.h"
@@ -22,5 +21,3 @@ int record_views_commit(struct record_views *views, struct err *e);
 /* history_sql() of the views. Samples are not there. */
 int record_views_sql(struct record_views *views, const char *sql, row_fn *head, row_fn *fn,
 	void *arg, struct err *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* sqlite - a store in one SQLite file in WAL mode: what db/open.c uses of it. */
-#ifndef RW_DB_SQLITE_H
-#define RW_DB_SQLITE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -12,5 +11,3 @@ extern const struct store_backend sqlite_backend;
 
 /* To read: the file at @path, read-only. See db/series/history.h. */
 int sqlite_history_open(const char *path, struct history **ret, struct err *e);
-
-#endif

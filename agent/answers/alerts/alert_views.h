@@ -1,6 +1,5 @@
 /* alert_views - what receivers of alerts know, silences and events: as documents and as tables. */
-#ifndef RW_REPORTS_ALERT_VIEWS_H
-#define RW_REPORTS_ALERT_VIEWS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -26,5 +25,3 @@ json_t *silences_document(struct client *client, bool all, struct err *e);
 json_t *events_document(struct client *client, const char *kind, const char *device, struct err *e);
 
 extern const struct view alerts_view, silences_view, events_view;
-
-#endif

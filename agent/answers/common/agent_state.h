@@ -2,8 +2,7 @@
  * agent_state - who writes the database and how old its data is: the object "agent" of the
  * documents about the present (status, watch, doctor), and the same in words.
  */
-#ifndef RW_REPORTS_AGENT_STATE_H
-#define RW_REPORTS_AGENT_STATE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -95,5 +94,3 @@ void agent_state_text(const struct agent_state *agent, struct str *out);
 double capture_fact(const json_t *health, const char *capture, const char *key);
 /* capture_count - the same as a count. */
 uint64_t capture_count(const json_t *health, const char *capture, const char *key);
-
-#endif

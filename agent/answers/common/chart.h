@@ -2,8 +2,7 @@
  * chart - series over time in an answer: one value for each step of a time range. Lists lie in the
  * arena of the answer.
  */
-#ifndef RW_ANSWERS_CHART_H
-#define RW_ANSWERS_CHART_H
+#pragma once
 
 #include "agent/document/shape.h"
 #include "base/base.h"
@@ -34,5 +33,3 @@ void chart_add(struct chart *chart, struct arena *a, const char *name, const dou
 /* chart_draw - the chart as lines; NULL where there is nothing to draw. */
 struct page_block *chart_draw(
 	struct page *page, const char *title, const char *unit, const struct chart *chart);
-
-#endif

@@ -3,8 +3,7 @@
  * and by what captures have counted (analyzers/measure/class_world.h): "classes" of the documents
  * of doctor and status.
  */
-#ifndef RW_REPORTS_CLASS_WORLDS_H
-#define RW_REPORTS_CLASS_WORLDS_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -34,5 +33,3 @@ int class_worlds_read(struct client *client, const json_t *health, struct arena 
 
 /* class_worlds_print - "CLASS  priority 3: ..." lines, and what differs below them. */
 void class_worlds_print(FILE *out, const struct class_told *rows, size_t n);
-
-#endif

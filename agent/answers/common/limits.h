@@ -1,7 +1,6 @@
 /* limits - from when on something is bad, as the configuration of the detectors says: for whoever
  * judges documents. Pure. */
-#ifndef RW_REPORTS_LIMITS_H
-#define RW_REPORTS_LIMITS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -17,5 +16,3 @@ struct limit_pair limits_pause(const struct config *config);
 /* limits_errors - frames with errors per second, analyzers.link_health; 1 without it. From where on
  * they are critical is a share of the frames there, not a rate: NAN. */
 struct limit_pair limits_errors(const struct config *config);
-
-#endif

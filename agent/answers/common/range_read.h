@@ -7,8 +7,7 @@
  * range in which it ends, so that a range and the one before it share none. The last step may still
  * be under way.
  */
-#ifndef RW_REPORTS_RANGE_READ_H
-#define RW_REPORTS_RANGE_READ_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -79,5 +78,3 @@ void range_missing(const struct client *client, const struct range_plan *plan,
 double range_coverage(const struct range_plan *plan, const struct range_read *read);
 /* range_source - "single values", "minutes", "hours", and what they are together. Static. */
 const char *range_source(const struct range_read *read);
-
-#endif

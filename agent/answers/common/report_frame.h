@@ -11,8 +11,7 @@
  * A problem's key is the same in every run as long as the problem is: cause and subject, without a
  * time and without a number. Missing data is null or a line of "missing", never 0.
  */
-#ifndef RW_REPORTS_REPORT_FRAME_H
-#define RW_REPORTS_REPORT_FRAME_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -60,5 +59,3 @@ void report_verdict(
 
 /* report_doc_state - the state of a finished document. */
 enum report_state report_doc_state(const json_t *doc);
-
-#endif

@@ -3,8 +3,7 @@
  * verdict, the problems with their runbooks, what came and went since the report before, which data
  * is missing, and the figures beside those of earlier times.
  */
-#ifndef RW_REPORTS_REPORT_PAGE_H
-#define RW_REPORTS_REPORT_PAGE_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -53,5 +52,3 @@ void report_block_parts(struct page *page, const json_t *parts);
  * a fact, and the devices that were not seen all the time. */
 void report_block_money(struct page *page, const json_t *money);
 void report_block_telemetry(struct page *page, const json_t *telemetry);
-
-#endif

@@ -2,13 +2,10 @@
  * report_pages - the pages of the reports daily, handover and tuning, from their
  * documents alone: the same from a file as from a database. Pure. The caller owns the page.
  */
-#ifndef RW_REPORTS_REPORT_PAGES_H
-#define RW_REPORTS_REPORT_PAGES_H
+#pragma once
 
 #include <jansson.h>
 
 struct page;
 struct page *daily_report_page(const json_t *doc);
 struct page *handover_report_page(const json_t *doc);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The functions read through the client only; they keep nothing between two calls.
  */
-#ifndef RW_REPORTS_SERVED_H
-#define RW_REPORTS_SERVED_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -70,5 +69,3 @@ const struct served_document *served_find(const char *path);
 /* served_each - calls @fn for each row, in order of the table. */
 typedef void served_fn(void *arg, const struct served_document *row);
 void served_each(served_fn *fn, void *arg);
-
-#endif

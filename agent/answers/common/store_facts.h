@@ -5,8 +5,7 @@
  * @health: its own numbers by key (table health); empty where no agent runs or the past is asked
  * for. Loop's or command's thread.
  */
-#ifndef RW_REPORTS_STORE_FACTS_H
-#define RW_REPORTS_STORE_FACTS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -41,5 +40,3 @@ struct ship_fact *ship_facts_read(
 	struct client *client, const json_t *health, struct arena *a, size_t *ret_n);
 /* ship_fact_text - such a row in words, without its name. */
 void ship_fact_text(const struct ship_fact *fact, struct str *out);
-
-#endif

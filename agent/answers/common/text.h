@@ -3,8 +3,7 @@
  * are missing, states in colour, tables below one another. Names and texts of devices are printed
  * without control characters, so that no switch can write escape sequences to a terminal.
  */
-#ifndef RW_REPORTS_TEXT_H
-#define RW_REPORTS_TEXT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -29,5 +28,3 @@ void text_put(FILE *out, const char *text);
 void text_put_cut(FILE *out, const char *text, size_t columns);
 /* text_put_table - one table of several in a text layout. */
 void text_put_table(FILE *out, const json_t *doc, const struct view *view, bool color, bool header);
-
-#endif

@@ -2,8 +2,7 @@
  * counters_document - what the counters of each port and priority grew by in the time range: drops,
  * errors, flaps, ECN marks. One document for checks and surfaces.
  */
-#ifndef RW_REPORTS_COUNTERS_DOCUMENT_H
-#define RW_REPORTS_COUNTERS_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -52,5 +51,3 @@ int counters_read(struct client *client, const struct counters_ask *ask, struct 
 	struct counters_answer *ret, struct err *e);
 int counters_document(
 	struct client *client, const struct counters_ask *ask, json_t **ret, struct err *e);
-
-#endif

@@ -3,8 +3,7 @@
  * captures, store and process, and what is to be done. From the database, what the agent says of
  * itself (agent/judge/health.h), the configuration and the file system.
  */
-#ifndef RW_AGENT_DOCTOR_H
-#define RW_AGENT_DOCTOR_H
+#pragma once
 
 #include <jansson.h>
 
@@ -138,5 +137,3 @@ void doctor_done(struct doctor_answer *answer);
  * owns the result.
  */
 json_t *doctor_document(struct client *client, struct err *e);
-
-#endif

@@ -2,8 +2,7 @@
  * capture_sight - why a capture sees less than it should, each reason with its next step
  * (reason.def). Pure: numbers in, reasons out.
  */
-#ifndef RW_REPORTS_DOCTOR_CAPTURES_H
-#define RW_REPORTS_DOCTOR_CAPTURES_H
+#pragma once
 
 #include "base/base.h"
 
@@ -31,5 +30,3 @@ enum { CAPTURE_SIGHT_MAX = 8 };
 /* capture_sight_reasons - what is wrong, most important first. Returns how many. */
 size_t capture_sight_reasons(
 	const struct capture_sight *sight, const char *name, struct reason ret[CAPTURE_SIGHT_MAX]);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * doctor_internal - what the parts of the doctor share. For doctor*.c only.
  */
-#ifndef RW_REPORTS_DOCTOR_INTERNAL_H
-#define RW_REPORTS_DOCTOR_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -65,5 +64,3 @@ void doctor_names(const struct doctor *doctor, const char *family, const char *n
 	const char *begin, struct str *out);
 /* doctor_sflow - of a capture with 'listen'; adds to its notes, each with "; " behind it. */
 void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes);
-
-#endif

@@ -2,8 +2,7 @@
  * ecmp/answer - `ecmp groups|heatmap|collisions`: other looks at the answer of the spine-imbalance
  * report, so that they agree with it.
  */
-#ifndef RW_ANSWERS_ECMP_H
-#define RW_ANSWERS_ECMP_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -88,5 +87,3 @@ struct ecmp_collisions *ecmp_collisions_make(const struct spine_answer *spine, s
 char *doc_pct(char *buf, size_t size, double ratio);
 /* "Ethernet49 -> spine1", or the port alone. */
 char *ecmp_member_text(char *buf, size_t size, const struct spine_group *group, const char *port);
-
-#endif

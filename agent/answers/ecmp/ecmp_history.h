@@ -1,7 +1,6 @@
 /* ecmp_history - the matrix of leaves and spines at several points in time: for a page on which one
  * goes back and forth. */
-#ifndef RW_REPORTS_ECMP_HISTORY_H
-#define RW_REPORTS_ECMP_HISTORY_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -21,5 +20,3 @@ struct client;
  */
 int ecmp_history_document(
 	struct client *client, const char *device, const char *frames, json_t **ret, struct err *e);
-
-#endif

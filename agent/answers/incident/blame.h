@@ -3,8 +3,7 @@
  * `{entity, host, ports: [{device, port, nic, rail}], jobs: [name], incidents: [incident],
  * victim_of: [incident with role]}`; open ones before closed ones, each worst first.
  */
-#ifndef RW_REPORTS_BLAME_H
-#define RW_REPORTS_BLAME_H
+#pragma once
 
 #include <jansson.h>
 #include "agent/document/writer.h"
@@ -45,5 +44,3 @@ int incident_changes(struct client *client, const json_t *incident, json_t *list
 
 /* incident_commands - of an incident; a new reference, [] when none is known. */
 json_t *incident_commands(struct client *client, const struct incident_told *incident);
-
-#endif

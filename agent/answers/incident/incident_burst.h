@@ -10,8 +10,7 @@
  *
  * "whole" is false where parts are missing. Bytes in the database are taken as hostile.
  */
-#ifndef RW_REPORTS_INCIDENT_BURST_H
-#define RW_REPORTS_INCIDENT_BURST_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -27,5 +26,3 @@ int incident_burst(struct client *client, const char *id, json_t **ret, struct e
 int incident_burst_values(struct client *client, const char *id, FILE *out, struct err *e);
 
 extern const struct view incident_burst_view;
-
-#endif

@@ -4,8 +4,7 @@
  * filter lets through. Without --state, --all or a time range the document holds all incidents that
  * were ever opened, and "filtered" is false; the text then shows the open ones.
  */
-#ifndef RW_REPORTS_INCIDENT_LIST_H
-#define RW_REPORTS_INCIDENT_LIST_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -90,5 +89,3 @@ struct incidents_counted report_incidents_count(const json_t *incidents);
 /* report_client - @client, over its own time range as if somebody had named it: documents then keep
  * to that range. Borrows; nothing is to be freed. */
 struct client report_client(const struct client *client);
-
-#endif

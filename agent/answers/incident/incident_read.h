@@ -2,8 +2,7 @@
  * incident_read - incidents as the database holds them, for documents: by id, by time, and those
  * that are open at the time a state is asked for. One thread at a time.
  */
-#ifndef RW_REPORTS_INCIDENT_READ_H
-#define RW_REPORTS_INCIDENT_READ_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -144,5 +143,3 @@ json_t *incidents_open(struct client *client, struct err *e);
  * the timeline does not say becomes null. False when it was not open then. Pure.
  */
 bool incident_as_of(json_t *document, int64_t at_ns);
-
-#endif

@@ -1,8 +1,7 @@
 /* incident_view - how incidents are shown to people: the list; the card, which is what happens and
  * what to do first in as many lines as the terminal has; the page, which is all of it; the
  * timeline. From their JSON form alone. */
-#ifndef RW_AGENT_INCIDENT_VIEW_H
-#define RW_AGENT_INCIDENT_VIEW_H
+#pragma once
 
 #include "agent/document/writer.h"
 
@@ -36,5 +35,3 @@ size_t incident_families(struct incident_told *incidents, size_t n);
 /* incident_parts_text - " (+4 parts)" of such a row, "" when it has none. Returns @out. */
 enum { INCIDENT_PARTS_MAX = 32 };
 const char *incident_parts_text(const struct incident_told *incident, char out[INCIDENT_PARTS_MAX]);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A column: its member here; its row in rows.c, its value in answer.c.
  */
-#ifndef RW_ANSWERS_LINKS_H
-#define RW_ANSWERS_LINKS_H
+#pragma once
 
 #include "agent/answers/common/chart.h"
 #include "agent/answers/common/range_read.h"
@@ -103,5 +102,3 @@ void links_answer_change(
 
 /* links_page - the answer below the frame of @doc; the caller owns it. */
 struct page *links_page(const json_t *doc, const void *answer);
-
-#endif

@@ -3,8 +3,7 @@
  * changed. Rings of buffers with their witnesses, buffers and marks, the two ends of each link, the
  * paths that failures leave; what was assumed, and what was not judged.
  */
-#ifndef RW_ANSWERS_LINT_ANSWER_H
-#define RW_ANSWERS_LINT_ANSWER_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -85,5 +84,3 @@ bool lint_answer_fails(const struct lint_answer *answer);
  * check. @file is the configuration that findings point to; NULL: none is. 0 or -EIO. */
 int lint_print_sarif(FILE *out, const struct lint_answer *answer, const char *file);
 int lint_print_junit(FILE *out, const struct lint_answer *answer);
-
-#endif

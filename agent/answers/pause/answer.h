@@ -4,8 +4,7 @@
  *
  * A column: its member here; its row in rows.c, its value in answer.c.
  */
-#ifndef RW_ANSWERS_PAUSE_H
-#define RW_ANSWERS_PAUSE_H
+#pragma once
 
 #include "base/base.h"
 #include "agent/answers/common/chart.h"
@@ -137,5 +136,3 @@ void pause_answer_make(struct pause_answer *ret, json_t *doc, const struct pause
 
 /* pause_page - the answer below the frame of @doc; the caller owns it. */
 struct page *pause_page(const json_t *doc, const void *answer);
-
-#endif

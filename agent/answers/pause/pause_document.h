@@ -1,8 +1,7 @@
 /*
  * pause_document - the documents behind `pause tree|ports`; rows.c has their tables.
  */
-#ifndef RW_REPORTS_PAUSE_DOCUMENT_H
-#define RW_REPORTS_PAUSE_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -109,5 +108,3 @@ int pause_tree_document(
 	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e);
 int pause_ports_document(
 	struct client *client, const struct pause_ask *ask, json_t **ret, struct err *e);
-
-#endif

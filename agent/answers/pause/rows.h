@@ -1,10 +1,7 @@
 /* pause_views - `pause tree|ports`: how the answers of pause_document.h are shown. */
-#ifndef RW_REPORTS_ROWS_H
-#define RW_REPORTS_ROWS_H
+#pragma once
 
 #include "agent/document/writer.h"
 
 extern const struct view pause_tree_view;
 extern const struct view pause_ports_view;
-
-#endif

@@ -4,8 +4,7 @@
  * be joined into one line (by device, role, job ...). Rows are written as they come: what is kept
  * in memory is one state per series, however long the range is.
  */
-#ifndef RW_REPORTS_QUERY_H
-#define RW_REPORTS_QUERY_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -58,5 +57,3 @@ struct query_sql {
  */
 int query_sql_run(
 	struct client *client, const struct query_sql *how, const char *statement, struct err *e);
-
-#endif

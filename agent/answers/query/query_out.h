@@ -1,8 +1,7 @@
 /* query_out - writes the rows of "rocewatch query" as they come: table, csv, JSON, or one JSON
  * object per line. A table has rounded numbers with their unit in the header; the others are exact.
  */
-#ifndef RW_REPORTS_QUERY_OUT_H
-#define RW_REPORTS_QUERY_OUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -75,5 +74,3 @@ int query_out_end(struct query_out *out, const struct query_foot *foot);
 /* query_out_unit - what stands in the header of a table for values of @unit: a ratio is shown in
  * percent, ns/s as the percentage of time that it is. */
 const char *query_out_unit(const char *unit);
-
-#endif

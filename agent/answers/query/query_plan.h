@@ -2,8 +2,7 @@
  * query_plan - what a query asks for, read from its words, and what one value of it is. For the
  * files query*.c.
  */
-#ifndef RW_REPORTS_QUERY_PLAN_H
-#define RW_REPORTS_QUERY_PLAN_H
+#pragma once
 
 #include "base/base.h"
 #include "agent/answers/query/query_out.h"
@@ -135,5 +134,3 @@ struct query_slot *query_lines_slot(struct query_lines *lines, uint32_t entity, 
 /* query_lines_columns - how a table shows them. */
 void query_lines_columns(
 	const struct query_lines *lines, const struct query_plan *plan, struct query_columns *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * query_rows - the two ways in which a query reads: samples as they are, and steps. For the files
  * query*.c. Both write rows as they come.
  */
-#ifndef RW_REPORTS_QUERY_ROWS_H
-#define RW_REPORTS_QUERY_ROWS_H
+#pragma once
 
 #include "agent/answers/query/query_plan.h"
 
@@ -23,5 +22,3 @@ struct query_run {
  */
 int query_rows_samples(struct query_run *run, struct err *e);
 int query_rows_steps(struct query_run *run, struct err *e);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * ecmp_document - how even the ECMP groups are, in the three forms of `rocewatch ecmp`.
  */
-#ifndef RW_REPORTS_SERVED_ECMP_H
-#define RW_REPORTS_SERVED_ECMP_H
+#pragma once
 
 #include "agent/reports/report.h"
 #include "base/base.h"
@@ -21,5 +20,3 @@ const struct ecmp_form *ecmp_form_by_name(const char *name); /* or NULL */
  * negative errno; @e says why. report_result_done() @ret after 0. */
 int ecmp_answer(struct client *client, const struct ecmp_form *form, const struct report_ask *ask,
 	struct report_result *ret, struct err *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* config_document - the configuration in force as a document: `config show`, which names secrets
  * (files, variables) and never holds one; and the profiles. */
-#ifndef RW_REPORTS_CONFIG_DOCUMENT_H
-#define RW_REPORTS_CONFIG_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -30,5 +29,3 @@ json_t *profile_list_json(const struct profiles *profiles);
 
 /* profile_json - {name, protocols, doc, tables, metrics, match: [{object_id, descr}]}. */
 json_t *profile_json(const struct profile *profile);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A column: its member here; its row and its value in answer.c.
  */
-#ifndef RW_ANSWERS_SPINE_H
-#define RW_ANSWERS_SPINE_H
+#pragma once
 
 #include "agent/document/shape.h"
 #include "config/fabric.h"
@@ -164,5 +163,3 @@ int spine_price(struct client *client, struct spine_answer *answer, struct arena
  * verdict to the answer. @own: a user gave limits, which decide; else incidents do. */
 void spine_problems(const struct config *config, struct spine_answer *answer, bool own,
 	struct arena *a, json_t *doc);
-
-#endif

@@ -3,8 +3,7 @@
  * database and the configuration. As of client->at_ns: for a past time ages are counted from then,
  * incidents are those open then, and members without history are not known.
  */
-#ifndef RW_AGENT_STATUS_H
-#define RW_AGENT_STATUS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -80,5 +79,3 @@ void status_verdict(const struct client *client, const struct status_answer *sta
 int status_read(struct client *client, struct arena *a, struct status_answer *ret, struct err *e);
 /* status_document - the same as JSON; the caller owns it. NULL with @e. */
 json_t *status_document(struct client *client, struct err *e);
-
-#endif

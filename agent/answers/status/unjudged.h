@@ -3,8 +3,7 @@
  * at another place, it ended, it is too young, nobody judges it, ... One row for each reason, in
  * the order in which they are looked for.
  */
-#ifndef RW_ANSWERS_UNJUDGED_H
-#define RW_ANSWERS_UNJUDGED_H
+#pragma once
 
 #include "base/base.h"
 
@@ -36,5 +35,3 @@ void unjudged_say(const struct unjudged *what, struct str *out);
 /* unjudged_over - "over its limit, and no incident is about it: ...", for a measured value while
  * what is open says that it is in order. */
 void unjudged_over(const struct unjudged *what, struct str *out);
-
-#endif

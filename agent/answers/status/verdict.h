@@ -10,8 +10,7 @@
  * A silence says that somebody knows, and wants to hear of anything else: a silenced incident gives
  * no state to any face, and each says that it is there.
  */
-#ifndef RW_ANSWERS_VERDICT_H
-#define RW_ANSWERS_VERDICT_H
+#pragma once
 
 #include "base/base.h"
 #include "agent/document/shape.h"
@@ -90,5 +89,3 @@ int open_incidents_read(struct client *client, struct arena *a, struct open_inci
 
 /* incident_is_critical - by its severity. */
 bool incident_is_critical(const struct open_incident *incident);
-
-#endif

@@ -2,8 +2,7 @@
  * steps_document - the training rhythm of each job: what it moved, from one change of level to the
  * next.
  */
-#ifndef RW_REPORTS_STEPS_DOCUMENT_H
-#define RW_REPORTS_STEPS_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -91,5 +90,3 @@ int usual_slot_read(struct client *client, const char *port, int64_t at_ns, stru
  */
 struct usual_slot usual_slot_fold(
 	const double weeks[USUAL_WEEKS], const double days[USUAL_DAYS], int64_t at_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* topology_document - the fabric graph and its audit, from the configuration and what the database
  * knows of the ports. */
-#ifndef RW_REPORTS_TOPOLOGY_DOCUMENT_H
-#define RW_REPORTS_TOPOLOGY_DOCUMENT_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -16,5 +15,3 @@ typedef json_t *topology_make(const struct fabric *fabric, const struct topology
 /* topology_document - as of the end of the client's time range. A client without history knows the
  * configuration alone. 0 with a new reference, or negative errno with @e. */
 int topology_document(struct client *client, topology_make *make, json_t **ret, struct err *e);
-
-#endif

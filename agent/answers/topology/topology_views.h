@@ -2,8 +2,7 @@
  * topology_views - the graph as a document, and its audit. Pure: the fabric says what should be,
  * the facts what the devices answered last.
  */
-#ifndef RW_REPORTS_TOPOLOGY_VIEWS_H
-#define RW_REPORTS_TOPOLOGY_VIEWS_H
+#pragma once
 
 #include <jansson.h>
 #include "base/base.h"
@@ -112,5 +111,3 @@ struct topo_outside *topology_outside(const struct fabric *fabric, struct arena 
 #define TOPOLOGY_OUTSIDE_MAX 640
 
 const char *topology_outside_text(char buf[TOPOLOGY_OUTSIDE_MAX], const struct fabric_port *port);
-
-#endif

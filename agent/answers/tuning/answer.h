@@ -3,8 +3,7 @@
  * review of the last day would propose, which evidence is missing, what is to be repaired first,
  * and what was nearly full. Its tables give the JSON, the columns and the schema. All in one arena.
  */
-#ifndef RW_ANSWERS_TUNING_ANSWER_H
-#define RW_ANSWERS_TUNING_ANSWER_H
+#pragma once
 
 #include "agent/document/shape.h"
 
@@ -88,5 +87,3 @@ struct tuning_answer { /* all in one arena */
 };
 extern const struct shape tuning_fix_shape;
 extern const struct shape tuning_answer_shape;
-
-#endif

@@ -2,8 +2,7 @@
  * watch_frame - one frame of `rocewatch watch`, of every live surface: what is wrong, where and
  * since when.
  */
-#ifndef RW_REPORTS_WATCH_FRAME_H
-#define RW_REPORTS_WATCH_FRAME_H
+#pragma once
 
 #include <jansson.h>
 
@@ -103,5 +102,3 @@ int watch_read(struct client *client, struct watch_now *now, struct arena *a,
 json_t *watch_json(const struct watch_answer *frame);
 /* watch_frame - both. NULL with @e. */
 json_t *watch_frame(struct client *client, struct err *e);
-
-#endif

@@ -3,8 +3,7 @@
  * paused ports, the busiest uplinks. Measured by analyzers/measure/golden_measure with the
  * detectors' own options; incidents are not known here.
  */
-#ifndef RW_REPORTS_WATCH_NOW_H
-#define RW_REPORTS_WATCH_NOW_H
+#pragma once
 
 #include "base/base.h"
 
@@ -33,5 +32,3 @@ int watch_now_read(struct client *client, struct arena *a, struct watch_now *ret
 
 /* watch_take_now - the window, signals, paused ports and uplinks of the frame; they lie in @a. */
 void watch_take_now(const struct watch_now *now, struct arena *a, struct watch_answer *frame);
-
-#endif

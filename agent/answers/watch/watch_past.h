@@ -4,8 +4,7 @@
  * incidents of that day, open and closed, that touch a signal: a fault that lasts does not become
  * the usual, and one that is over was not.
  */
-#ifndef RW_REPORTS_WATCH_PAST_H
-#define RW_REPORTS_WATCH_PAST_H
+#pragma once
 
 #include "base/base.h"
 
@@ -32,5 +31,3 @@ void watch_jobs(const struct watch_past *past, const struct client *client, stru
  * none runs and one is stopped they say since when, and are as bad as the open incident that may
  * have stopped it; a warning where there is none. */
 void watch_apply_jobs(const struct client *client, struct arena *a, struct watch_answer *frame);
-
-#endif

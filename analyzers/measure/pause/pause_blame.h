@@ -2,8 +2,7 @@
  * pause_blame - where the pause of one priority begins: each edge's load goes towards whoever fills
  * the buffer behind it, and comes to rest at roots.
  */
-#ifndef RW_MEASURE_PAUSE_BLAME_H
-#define RW_MEASURE_PAUSE_BLAME_H
+#pragma once
 
 #include "base/base.h"
 
@@ -51,5 +50,3 @@ struct pause_roots { /* in the arena */
  * pressure there is, and how much of it leads nowhere, in port-windows. */
 void pause_blame(const struct pause_net *net, struct pause_roots *roots, double *ret_pressure,
 	double *ret_unresolved);
-
-#endif

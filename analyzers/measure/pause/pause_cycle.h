@@ -1,8 +1,7 @@
 /*
  * pause_cycle - rings of switches that wait for one another and move nothing: a PFC deadlock.
  */
-#ifndef RW_MEASURE_PAUSE_CYCLE_H
-#define RW_MEASURE_PAUSE_CYCLE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@ struct pause_cycles { /* in the arena */
 
 /* pause_cycles - add the rings of the net's priority to @cycles. */
 void pause_cycles(const struct pause_net *net, struct pause_cycles *cycles);
-
-#endif

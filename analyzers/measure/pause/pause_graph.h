@@ -17,8 +17,7 @@
  * in ports and edges, but for the trees: these are drawn for the PAUSE_TREES strongest roots of a
  * priority.
  */
-#ifndef RW_MEASURE_PAUSE_GRAPH_H
-#define RW_MEASURE_PAUSE_GRAPH_H
+#pragma once
 
 #include "base/base.h"
 

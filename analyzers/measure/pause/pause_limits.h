@@ -2,8 +2,7 @@
  * pause_limits - from which share of time pause is reported: the options of the analyzer
  * pause_storm. Screens and metrics judge pause by the same ones.
  */
-#ifndef RW_MEASURE_PAUSE_LIMITS_H
-#define RW_MEASURE_PAUSE_LIMITS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -33,5 +32,3 @@ static inline double pause_times(enum congestion_policy policy)
 		return PAUSE_PFC_ONLY_TIMES;
 	return 1;
 }
-
-#endif

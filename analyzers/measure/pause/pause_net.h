@@ -2,8 +2,7 @@
  * pause_net - the edges of one priority as a graph of switches, and which way load may take through
  * a switch. Shared by pause_blame, pause_tree and pause_cycle.
  */
-#ifndef RW_MEASURE_PAUSE_NET_H
-#define RW_MEASURE_PAUSE_NET_H
+#pragma once
 
 #include "base/base.h"
 
@@ -147,5 +146,3 @@ struct pause_net pause_net_of(const struct observed *observed, const struct paus
 
 /* edge_outsider - the switch that waits at @edge and is not configured; NULL: another waits. */
 const char *edge_outsider(const struct pause_edge *edge);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * pause_share - for which share of a window one (port, priority) was paused. Pure.
  */
-#ifndef RW_MEASURE_PAUSE_SHARE_H
-#define RW_MEASURE_PAUSE_SHARE_H
+#pragma once
 
 #include "base/base.h"
 
@@ -28,5 +27,3 @@ struct pause_share pause_share_of(const struct amount *measured_ns, const struct
 /* pause_frame_max_ns - longest time one PFC frame can hold a port, ns: 65,535 quanta of 512 bit
  * times (IEEE 802.3 annex 31B, IEEE 802.1Qbb). NAN without speed. */
 double pause_frame_max_ns(uint64_t speed_bps);
-
-#endif

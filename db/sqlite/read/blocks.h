@@ -7,8 +7,7 @@
  * Two rows may have a value for the same (entity, metric, t_ns): the first that was stored holds.
  * That is the block, then the tail row with the smaller number.
  */
-#ifndef RW_DB_BLOCKS_H
-#define RW_DB_BLOCKS_H
+#pragma once
 
 #include <sqlite3.h>
 #include "base/base.h"
@@ -127,5 +126,3 @@ int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct 
 /* blocks_still - *@ret: each series of @metric has one value in the range of blocks_device() and
  * before it, as rows of the tail show that need not be decoded; false says nothing. */
 int blocks_still(struct blocks *blocks, unsigned metric, bool *ret);
-
-#endif

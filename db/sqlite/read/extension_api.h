@@ -1,9 +1,6 @@
 /* extension_api - put before each source of the loadable extension (-include): SQLite's functions
  * by the table that the loading program hands over, not by linking. */
-#ifndef RW_DB_EXTENSION_API_H
-#define RW_DB_EXTENSION_API_H
+#pragma once
 
 #include <sqlite3ext.h>
 extern const sqlite3_api_routines *sqlite3_api;
-
-#endif

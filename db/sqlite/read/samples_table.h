@@ -10,8 +10,7 @@
  * what each series was in (from, to], or in each step that touches it, added up from the same
  * blocks without a row for each sample.
  */
-#ifndef RW_DB_SAMPLES_TABLE_H
-#define RW_DB_SAMPLES_TABLE_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -32,5 +31,3 @@ struct carry {
 	int64_t entity, t_ns;
 	uint64_t value;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* series_db - a reader of a SQLite file: what series_db.c (opening), series_db.c, series_scan.c
  * (windows), series_scan.c (in order of time), series_ends.c and series_sql.c share. */
-#ifndef RW_DB_SERIES_DB_H
-#define RW_DB_SERIES_DB_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -159,5 +158,3 @@ int series_present_load(struct series_db *db, int64_t from_ns);
 int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret);
 int series_name_now(struct series_db *db, int64_t file_id, uint32_t *ret);
 uint64_t series_text_of(struct series_db *db, int64_t file_id);
-
-#endif

@@ -4,8 +4,7 @@
  * rules are those of rollup_track_add(), and so is the answer. As blocks.h: in a transaction, by
  * the file's numbers, SQLite result codes. One thread.
  */
-#ifndef RW_DB_TALLY_H
-#define RW_DB_TALLY_H
+#pragma once
 
 #include "db/series/history.h"
 #include "db/sqlite/read/blocks.h"
@@ -39,5 +38,3 @@ void tally_free(struct tally *tally); /* NULL is fine */
  * was the last one, and all is taken. */
 void tally_begin(struct tally *tally, const struct tally_ask *ask);
 int tally_more(struct tally *tally, bool *ret_more);
-
-#endif

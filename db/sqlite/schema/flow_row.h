@@ -1,6 +1,5 @@
 /* flow_row - a flow sample as a row of table flow, and back. */
-#ifndef RW_DB_FLOW_ROW_H
-#define RW_DB_FLOW_ROW_H
+#pragma once
 
 #include <sqlite3.h>
 #include "base/base.h"
@@ -18,5 +17,3 @@ void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow, int64_t fil
 /* flow_row_read - the row at hand of a statement that selects these columns first. Its entity's
  * number in the file is the first column; @entity is the reader's own. */
 void flow_row_read(sqlite3_stmt *st, uint32_t entity, struct flow_sample *ret);
-
-#endif

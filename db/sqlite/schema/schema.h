@@ -8,8 +8,7 @@
  * two values of one entity, metric and instant the first one stays: that of a block, else that of
  * the tail row with the smallest id.
  */
-#ifndef RW_DB_SCHEMA_H
-#define RW_DB_SCHEMA_H
+#pragma once
 
 #include <sqlite3.h>
 #include "base/base.h"
@@ -57,5 +56,3 @@ int schema_migrate_to(sqlite3 *db, const char *path, const struct schema_steps *
 /* schema_views - appends the SQL that makes all documented views. schema_views.c */
 void schema_views(struct str *out);
 extern const char *const schema_view_names[]; /* NULL-terminated */
-
-#endif

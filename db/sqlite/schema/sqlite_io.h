@@ -2,8 +2,7 @@
  * sqlite_io - what the write and the read side share: running statements, and turning a result code
  * into a negative errno and a sentence with a remedy. For files of db/sqlite only.
  */
-#ifndef RW_DB_SQLITE_IO_H
-#define RW_DB_SQLITE_IO_H
+#pragma once
 
 #include <sqlite3.h>
 #include "base/base.h"
@@ -36,5 +35,3 @@ int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
 int sqlite_run(sqlite3_stmt *statement);
 
 void sqlite_finalizep(sqlite3_stmt **statement); /* for rw_cleanup() */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * store_lock - makes one process the only writer of a database file, and says which one it is.
  */
-#ifndef RW_DB_STORE_LOCK_H
-#define RW_DB_STORE_LOCK_H
+#pragma once
 
 #include "base/base.h"
 
@@ -37,5 +36,3 @@ int writer_pid(const char *path);
  * "-shm": those that read a snapshot or write.
  */
 void store_holders_text(const char *path, const char *suffix, struct str *out);
-
-#endif
