@@ -1,223 +1,401 @@
-/* pcap_facts - one function per line. */
+/* pcap_facts - what the lines tell of, as a struct, and one function per line. */
 #include "agent/capture/pcap_facts.h"
 
 #include "agent/capture/pcap_words.h"
-#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
+#include "agent/document/shape.h"
 #include "analyzers/measure/chance.h"
 
 enum { FACT_NAMES = 12 }; /* of a list of counters */
 enum { DATE = 10 }; /* 2026-11-22 */
 
-/* A name and the counters of @key, where any is above 0. */
-static void fact_counts(
-	struct str *out, const json_t *document, const char *key, const char *before)
+/* ---- the document, as far as lines tell of it: docs/schema/pcap.schema.json -------------------
+ */
+
+#define C(m) COUNT(m, "")
+#define U(m) COUNT(m, "", .unknown = true)
+#define W(m) TEXT(m, "", .known = true)
+#define N(m) NUMBER(m, UNIT_NONE, "")
+
+struct told_selected {
+	const char *since, *until, **hosts;
+	double *dst_qps;
+	size_t n_hosts, n_dst_qps;
+	int priority; /* -1: not chosen */
+};
+#define SHAPE struct told_selected
+static const struct field told_selected_fields[] = {
+	W(since), W(until), TEXTS(hosts, ""), NUMBERS(dst_qps, ""), PRIORITY(priority, "")};
+static SHAPE_OF(told_selected, "selected", "");
+#undef SHAPE
+
+struct told_sampling {
+	const char *source, *reason;
+	uint64_t n;
+};
+#define SHAPE struct told_sampling
+static const struct field told_sampling_fields[] = {W(source), W(reason), U(n)};
+static SHAPE_OF(told_sampling, "sampling", "");
+#undef SHAPE
+
+struct told_mirror {
+	const char *kind, *direction;
+	uint64_t session, port, packets, cut;
+};
+#define SHAPE struct told_mirror
+static const struct field told_mirror_fields[] = {
+	W(kind), W(direction), U(session), U(port), C(packets), C(cut)};
+static SHAPE_OF(told_mirror, "mirror", "");
+#undef SHAPE
+
+struct told_other {
+	json_t *ethertypes, *ip_protocols, *udp_ports, *tcp_ports;
+};
+#define SHAPE struct told_other
+static const struct field told_other_fields[] = {TREE(ethertypes, "any"), TREE(ip_protocols, "any"),
+	TREE(udp_ports, "any"), TREE(tcp_ports, "any")};
+static SHAPE_OF(told_other, "other", "");
+#undef SHAPE
+
+struct told_transports {
+	uint64_t rocev1, trimmed;
+	json_t *uet;
+};
+#define SHAPE struct told_transports
+static const struct field told_transports_fields[] = {C(rocev1), C(trimmed), TREE(uet, "any")};
+static SHAPE_OF(told_transports, "transports", "");
+#undef SHAPE
+
+struct told_counts { /* of "ecn", "icrc" and "copies": what each of them has */
+	uint64_t not_ect, ce, ok, bad, unchecked, packets;
+	double share_ratio;
+};
+#define SHAPE struct told_counts
+static const struct field told_counts_fields[] = {
+	C(not_ect), C(ce), C(ok), C(bad), C(unchecked), C(packets), N(share_ratio)};
+static SHAPE_OF(told_counts, "counts", "");
+#undef SHAPE
+
+struct told_share {
+	double ratio, low_ratio, high_ratio;
+	uint64_t n;
+};
+#define SHAPE struct told_share
+static const struct field told_share_fields[] = {N(ratio), N(low_ratio), N(high_ratio), C(n)};
+static SHAPE_OF(told_share, "share", "");
+#undef SHAPE
+
+struct told_entropy {
+	const char *direction, *src_side;
+	double n_eff;
+	uint64_t data_packets, five_tuples, least_packets;
+	bool known;
+};
+#define SHAPE struct told_entropy
+static const struct field told_entropy_fields[] = {W(direction), W(src_side), N(n_eff),
+	C(data_packets), C(five_tuples), C(least_packets), FLAG(known, "")};
+static SHAPE_OF(told_entropy, "entropy", "");
+#undef SHAPE
+
+struct told_loss {
+	double capture_lost_ratio;
+	uint64_t capture_drops;
+};
+#define SHAPE struct told_loss
+static const struct field told_loss_fields[] = {N(capture_lost_ratio), C(capture_drops)};
+static SHAPE_OF(told_loss, "loss", "");
+#undef SHAPE
+
+struct told_pfc {
+	uint64_t priority, xoff, xon;
+};
+#define SHAPE struct told_pfc
+static const struct field told_pfc_fields[] = {C(priority), C(xoff), C(xon)};
+static SHAPE_OF(told_pfc, "pfc", "");
+#undef SHAPE
+
+struct told_last {
+	const char *src;
+	double later_by_s;
+};
+#define SHAPE struct told_last
+static const struct field told_last_fields[] = {W(src), N(later_by_s)};
+static SHAPE_OF(told_last, "last", "");
+#undef SHAPE
+
+struct told_rhythm {
+	double step_s, exchange_s;
+	uint64_t steps;
+	struct told_last *last_finisher;
+};
+#define SHAPE struct told_rhythm
+static const struct field told_rhythm_fields[] = {
+	N(step_s), N(exchange_s), C(steps), PART_AT(last_finisher, told_last, "")};
+static SHAPE_OF(told_rhythm, "rhythm", "");
+#undef SHAPE
+
+struct told_estimate {
+	double value, low, high;
+};
+#define SHAPE struct told_estimate
+static const struct field told_estimate_fields[] = {N(value), N(low), N(high)};
+static SHAPE_OF(told_estimate, "estimate", "");
+#undef SHAPE
+
+struct told_sflow {
+	uint64_t datagrams, agents, flow_samples, counter_samples, lost_datagrams;
+	json_t *discards;
+	struct told_estimate *estimated_packets;
+};
+#define SHAPE struct told_sflow
+static const struct field told_sflow_fields[] = {C(datagrams), C(agents), C(flow_samples),
+	C(counter_samples), C(lost_datagrams), TREE(discards, "any"),
+	PART_AT(estimated_packets, told_estimate, "")};
+static SHAPE_OF(told_sflow, "sflow", "");
+#undef SHAPE
+
+struct told_errors {
+	json_t *encapsulated;
+};
+#define SHAPE struct told_errors
+static const struct field told_errors_fields[] = {TREE(encapsulated, "any")};
+static SHAPE_OF(told_errors, "errors", "");
+#undef SHAPE
+
+struct told {
+	const char *from, *to, *nak_reason, **files;
+	size_t n_files, n_mirrors, n_entropy, n_pfc;
+	uint64_t packets, octets, roce_packets, rocev1_packets, roce_octets, cnp, pfc_frames,
+		pause_frames, burst_bps, nak, rnr_nak, gaps, missing, retransmits, duplicates,
+		reordered;
+	double duration_s;
+	json_t *by_encapsulation, *by_opcode, *nak_codes, *errors, *loss;
+	struct told_selected selected;
+	struct told_sampling *sampling;
+	struct told_mirror *mirrors;
+	struct told_other other;
+	struct told_transports transports;
+	struct told_counts copies, ecn, icrc;
+	struct told_share ce_share;
+	struct told_entropy *entropy;
+	struct told_loss *lost; /* of .loss */
+	struct told_errors *refused; /* of .errors */
+	struct told_pfc *pfc;
+	struct told_rhythm *rhythm;
+	struct told_sflow *sflow;
+};
+#define SHAPE struct told
+static const struct field told_fields[] = {W(from), W(to), W(nak_reason), TEXTS(files, ""),
+	C(packets), C(octets), C(roce_packets), C(rocev1_packets), C(roce_octets), C(cnp),
+	C(pfc_frames), C(pause_frames), C(burst_bps), U(nak), U(rnr_nak), U(gaps), U(missing),
+	U(retransmits), U(duplicates), U(reordered), N(duration_s), TREE(by_encapsulation, "any"),
+	TREE(by_opcode, "any"), TREE(nak_codes, "any"), TREE(errors, "any"), TREE(loss, "any"),
+	PART(selected, told_selected, ""), PART_AT(sampling, told_sampling, ""),
+	ROWS(mirrors, told_mirror, ""), PART(other, told_other, ""),
+	PART(transports, told_transports, ""), PART(copies, told_counts, ""),
+	PART(ecn, told_counts, ""), PART(icrc, told_counts, ""), PART(ce_share, told_share, ""),
+	ROWS(entropy, told_entropy, ""), PART_AT_AS("loss", lost, told_loss, ""),
+	PART_AT_AS("errors", refused, told_errors, ""), ROWS(pfc, told_pfc, ""),
+	PART_AT(rhythm, told_rhythm, ""), PART_AT(sflow, told_sflow, "")};
+static SHAPE_OF(told, "pcap", "");
+#undef SHAPE
+
+/* ---- words ---------------------------------------------------------------------------- */
+
+static struct number_text fact_count(uint64_t n)
 {
-	struct str list = {0};
-	if (words_counts(&list, json_object_get(document, key), FACT_NAMES))
-		str_addf(out, "%s%s", before, list.s);
-	str_done(&list);
+	if (n == COUNT_UNKNOWN)
+		return (struct number_text){"unknown"};
+	return number_count(n);
 }
 
-/* fact_reason - " (REASON)" where @object has one. */
-static void fact_reason(struct str *out, const json_t *object)
+static void fact_quantity(struct str *out, double value, const char *unit)
 {
-	const char *reason = doc_word(object, "reason");
-	if (*reason)
-		str_addf(out, " (%s)", reason);
+	if (isnan(value))
+		str_add(out, "unknown");
+	else
+		str_add_quantity(out, value, unit);
+}
+
+/* @before and the counters, where any is above 0. */
+static void fact_counts(struct str *out, const json_t *counts, const char *before)
+{
+	rw_cleanup(str_done) struct str list = {0};
+	if (words_counts(&list, counts, FACT_NAMES))
+		str_addf(out, "%s%s", before, list.s);
+}
+
+static uint64_t fact_sampled(const struct told *told)
+{
+	if (!told->sampling || told->sampling->n == COUNT_UNKNOWN)
+		return 0;
+	return told->sampling->n;
+}
+
+/* " (REASON)" where one is known. */
+static void fact_reason(struct str *out, const struct told_sampling *sampling)
+{
+	if (sampling && *sampling->reason)
+		str_addf(out, " (%s)", sampling->reason);
 }
 
 /* ---- what was captured --------------------------------------------------------------- */
 
-static void fact_capture(struct str *out, const json_t *document)
+static void fact_capture(struct str *out, const struct told *told)
 {
-	words_count(out, document, "packets");
-	str_add(out, " packets, ");
-	words_quantity(out, document, "octets", "bytes");
-	if (words_number(document, "packets")) {
-		str_addf(out, " in %.6f s, from ", doc_number(document, "duration_s"));
-		words_time(out, document, "from");
+	str_addf(out, "%s packets, ", number_count(told->packets).s);
+	str_add_quantity(out, (double)told->octets, "bytes");
+	if (told->packets) {
+		str_addf(out, " in %.6f s, from ", told->duration_s);
+		words_time(out, told->from);
 		str_add(out, " to ");
-		if (strncmp(doc_word(document, "from"), doc_word(document, "to"), DATE) == 0)
-			words_clock(out, document, "to");
+		if (strncmp(told->from, told->to, DATE) == 0)
+			words_clock(out, told->to);
 		else
-			words_time(out, document, "to");
+			words_time(out, told->to);
 		str_add(out, " UTC");
 	}
-	str_add(out, "; RoCEv2 ");
-	words_count(out, document, "roce_packets");
-	str_add(out, ", RoCEv1 ");
-	words_count(out, document, "rocev1_packets");
+	str_addf(out, "; RoCEv2 %s, RoCEv1 %s", number_count(told->roce_packets).s,
+		number_count(told->rocev1_packets).s);
 }
 
-static void fact_files(struct str *out, const json_t *document)
+static void fact_files(struct str *out, const struct told *told)
 {
-	const json_t *files = json_object_get(document, "files");
-	const size_t n = json_array_size(files);
-	if (n < 2)
+	if (told->n_files < 2)
 		return;
-	str_addf(out, "%zu, merged by time:", n);
-	for (size_t i = 0; i < n && i < FACT_NAMES; i++)
-		str_addf(out, "%s %s", str_if(i, ","), json_string_value(json_array_get(files, i)));
-	if (n > FACT_NAMES)
-		str_addf(out, " and %zu more", n - FACT_NAMES);
+	str_addf(out, "%zu, merged by time:", told->n_files);
+	for (size_t i = 0; i < told->n_files && i < FACT_NAMES; i++)
+		str_addf(out, "%s %s", str_if(i, ","), told->files[i]);
+	if (told->n_files > FACT_NAMES)
+		str_addf(out, " and %zu more", told->n_files - FACT_NAMES);
 }
 
-/* fact_selected_hosts - "10.0.0.3" for "10.0.0.3/32"; networks as they are. */
-static void fact_selected_hosts(struct str *out, const json_t *hosts)
+/* "10.0.0.3" for "10.0.0.3/32"; networks as they are. */
+static void fact_selected_host(struct str *out, const char *host)
 {
-	for (size_t i = 0; i < json_array_size(hosts); i++) {
-		const char *host = json_string_value(json_array_get(hosts, i));
-		const char *slash = strchr(host, '/');
-		size_t n = strlen(host);
-		const bool whole = (strchr(host, ':') && str_eq(slash, "/128")) ||
-			(!strchr(host, ':') && str_eq(slash, "/32"));
-		if (whole)
-			n = (size_t)(slash - host);
-		if (i)
-			str_add(out, ", ");
-		else
-			str_addf(out, "%spackets from or to ", str_if(out->n, "; "));
-		str_addn(out, host, n);
-	}
+	const char *slash = strchr(host, '/');
+	const char *whole = strchr(host, ':') ? "/128" : "/32";
+	size_t n = strlen(host);
+	if (str_eq(slash, whole))
+		n = (size_t)(slash - host);
+	str_addn(out, host, n);
 }
 
-static void fact_selected_qps(struct str *out, const json_t *qps)
+static void fact_selected(struct str *out, const struct told *told)
 {
-	for (size_t i = 0; i < json_array_size(qps); i++) {
-		if (i)
-			str_add(out, ", ");
-		else
-			str_addf(out, "%srows of destination QP ", str_if(out->n, "; "));
-		str_addf(out, "0x%06x", (unsigned)json_integer_value(json_array_get(qps, i)));
+	const struct told_selected *selected = &told->selected;
+	if (*selected->since) {
+		str_add(out, "packets from ");
+		words_time(out, selected->since);
 	}
-	if (json_array_size(qps))
+	if (*selected->until) {
+		str_add(out, out->n ? " to " : "packets up to ");
+		words_time(out, selected->until);
+	}
+	for (size_t i = 0; i < selected->n_hosts; i++) {
+		str_addf(out, "%s%s", str_if(out->n, i ? ", " : "; "),
+			str_if(i == 0, "packets from or to "));
+		fact_selected_host(out, selected->hosts[i]);
+	}
+	if (selected->priority >= 0)
+		str_addf(out, "%spackets of priority %d", str_if(out->n, "; "), selected->priority);
+	for (size_t i = 0; i < selected->n_dst_qps; i++)
+		str_addf(out, "%s%s0x%06x", str_if(out->n, i ? ", " : "; "),
+			str_if(i == 0, "rows of destination QP "), (unsigned)selected->dst_qps[i]);
+	if (selected->n_dst_qps)
 		str_add(out, ", while the totals count all of them");
 }
 
-static void fact_selected(struct str *out, const json_t *document)
+static void fact_wrapped(struct str *out, const struct told *told)
 {
-	const json_t *selected = json_object_get(document, "selected");
-	if (*doc_word(selected, "since")) {
-		str_add(out, "packets from ");
-		words_time(out, selected, "since");
-	}
-	if (*doc_word(selected, "until")) {
-		str_addf(out, "%s", out->n ? " to " : "packets up to ");
-		words_time(out, selected, "until");
-	}
-	fact_selected_hosts(out, json_object_get(selected, "hosts"));
-	if (words_known(selected, "priority"))
-		str_addf(out, "%spackets of priority %d", str_if(out->n, "; "),
-			(int)words_number(selected, "priority"));
-	fact_selected_qps(out, json_object_get(selected, "dst_qps"));
+	fact_counts(out, told->by_encapsulation, "");
 }
 
-static void fact_wrapped(struct str *out, const json_t *document)
+static void fact_mirrors(struct str *out, const struct told *told)
 {
-	fact_counts(out, document, "by_encapsulation", "");
-}
-
-static void fact_mirrors(struct str *out, const json_t *document)
-{
-	const json_t *mirrors = json_object_get(document, "mirrors");
-	for (size_t i = 0; i < json_array_size(mirrors) && i < FACT_NAMES; i++) {
-		const json_t *mirror = json_array_get(mirrors, i);
-		str_addf(out, "%s%s", str_if(i, "; "), doc_word(mirror, "kind"));
-		if (words_known(mirror, "session"))
-			str_addf(out, " session %d", (int)words_number(mirror, "session"));
-		if (words_known(mirror, "port"))
-			str_addf(out, " port %d", (int)words_number(mirror, "port"));
-		if (*doc_word(mirror, "direction"))
-			str_addf(out, " %s", doc_word(mirror, "direction"));
-		str_add(out, ": ");
-		words_count(out, mirror, "packets");
-		str_add(out, " packets");
-		if (!words_number(mirror, "cut"))
-			continue;
-		str_add(out, ", ");
-		words_count(out, mirror, "cut");
-		str_add(out, " cut by the mirror");
+	for (size_t i = 0; i < told->n_mirrors && i < FACT_NAMES; i++) {
+		const struct told_mirror *mirror = &told->mirrors[i];
+		str_addf(out, "%s%s", str_if(i, "; "), mirror->kind);
+		if (mirror->session != COUNT_UNKNOWN)
+			str_addf(out, " session %d", (int)mirror->session);
+		if (mirror->port != COUNT_UNKNOWN)
+			str_addf(out, " port %d", (int)mirror->port);
+		str_addf(out, "%s%s: %s packets", str_if(*mirror->direction, " "),
+			mirror->direction, number_count(mirror->packets).s);
+		if (mirror->cut)
+			str_addf(out, ", %s cut by the mirror", number_count(mirror->cut).s);
 	}
 }
 
-static void fact_holds(struct str *out, const json_t *document)
+static void fact_holds(struct str *out, const struct told *told)
 {
-	const json_t *other = json_object_get(document, "other");
-	if (words_number(document, "roce_packets"))
-		return;
-	static const char *const keys[][2] = {{"ethertypes", "ethertypes "},
-		{"ip_protocols", "IP protocols "}, {"udp_ports", "UDP ports "},
-		{"tcp_ports", "TCP ports "}};
-	for (size_t i = 0; i < rw_countof(keys); i++) {
-		struct str part = {0};
-		fact_counts(&part, other, keys[i][0], keys[i][1]);
+	const struct told_other *other = &told->other;
+	const struct {
+		const json_t *counts;
+		const char *before;
+	} parts[] = {{other->ethertypes, "ethertypes "}, {other->ip_protocols, "IP protocols "},
+		{other->udp_ports, "UDP ports "}, {other->tcp_ports, "TCP ports "}};
+	for (size_t i = 0; i < rw_countof(parts) && told->roce_packets == 0; i++) {
+		rw_cleanup(str_done) struct str part = {0};
+		fact_counts(&part, parts[i].counts, parts[i].before);
 		if (part.n)
 			str_addf(out, "%s%s", str_if(out->n, "; "), part.s);
-		str_done(&part);
 	}
 }
 
-static void fact_opcodes(struct str *out, const json_t *document)
+static void fact_opcodes(struct str *out, const struct told *told)
 {
-	fact_counts(out, document, "by_opcode", "");
+	fact_counts(out, told->by_opcode, "");
 }
 
-static void fact_copies(struct str *out, const json_t *document)
+static void fact_copies(struct str *out, const struct told *told)
 {
-	const json_t *copies = json_object_get(document, "copies");
-	if (!words_number(copies, "packets"))
+	if (told->copies.packets == 0)
 		return;
-	words_count(out, copies, "packets");
-	str_add(out, " packets (");
-	words_percent(out, doc_number(copies, "share_ratio"));
+	str_addf(out, "%s packets (", number_count(told->copies.packets).s);
+	words_percent(out, told->copies.share_ratio);
 	str_add(out, ") were captured before; they are in no other count");
 }
 
-static void fact_sampling(struct str *out, const json_t *document)
+static void fact_sampling(struct str *out, const struct told *told)
 {
-	const json_t *sampling = json_object_get(document, "sampling");
-	if (words_number(sampling, "n") == 1 || !sampling)
+	const struct told_sampling *sampling = told->sampling;
+	if (!sampling || sampling->n == 1)
 		return;
-	if (words_known(sampling, "n"))
-		str_addf(out, "one packet in %d", (int)words_number(sampling, "n"));
+	if (sampling->n != COUNT_UNKNOWN)
+		str_addf(out, "one packet in %d", (int)sampling->n);
 	else
 		str_add(out, "one packet in an unknown number");
-	if (*doc_word(sampling, "source"))
-		str_addf(out, ", known from: %s", doc_word(sampling, "source"));
+	if (*sampling->source)
+		str_addf(out, ", known from: %s", sampling->source);
 	fact_reason(out, sampling);
 }
 
 /* ---- what the packets say ------------------------------------------------------------- */
 
 /* " going in", " from the lower to the higher address" */
-static const char *entropy_direction(const json_t *row)
+static const char *entropy_direction(const struct told_entropy *row)
 {
-	const char *direction = doc_word(row, "direction");
-	if (str_eq(direction, "in"))
+	if (str_eq(row->direction, "in"))
 		return " going in";
-	if (str_eq(direction, "out"))
+	if (str_eq(row->direction, "out"))
 		return " going out";
-	if (str_eq(doc_word(row, "src_side"), "lower"))
+	if (str_eq(row->src_side, "lower"))
 		return " from the lower to the higher address";
 	return " from the higher to the lower address";
 }
 
-static void fact_entropy_row(struct str *out, const json_t *row)
+static void fact_entropy_row(struct str *out, const struct told_entropy *row)
 {
-	const double n_eff = doc_number(row, "n_eff");
-	words_count(out, row, "data_packets");
-	str_addf(out, " data packets%s: ", entropy_direction(row));
-	words_count(out, row, "five_tuples");
-	str_addf(out, " five-tuple%s, spread like %.1f equal flows",
-		plural((uint64_t)words_number(row, "five_tuples")), n_eff);
-	if (!json_is_true(json_object_get(row, "known"))) {
-		str_add(out, " or more (at least ");
-		words_count(out, row, "least_packets");
-		str_add(out, " data packets are needed to tell)");
-		return;
-	}
 	struct chance two, eight;
-	if (chance_baseline(2, n_eff, &two) == 0 && chance_baseline(8, n_eff, &eight) == 0)
+	str_addf(out, "%s data packets%s: %s five-tuple%s, spread like %.1f equal flows",
+		number_count(row->data_packets).s, entropy_direction(row),
+		number_count(row->five_tuples).s, plural(row->five_tuples), row->n_eff);
+	if (!row->known)
+		str_addf(out, " or more (at least %s data packets are needed to tell)",
+			number_count(row->least_packets).s);
+	else if (chance_baseline(2, row->n_eff, &two) == 0 &&
+		chance_baseline(8, row->n_eff, &eight) == 0)
 		str_addf(out,
 			": by chance alone, the fullest of 2 uplinks carries %.0f %% more than the "
 			"mean; of 8 uplinks, %.0f %%",
@@ -225,204 +403,163 @@ static void fact_entropy_row(struct str *out, const json_t *row)
 }
 
 /* By direction: the two ways of a pair take other paths. */
-static void fact_entropy(struct str *out, const json_t *document)
+static void fact_entropy(struct str *out, const struct told *told)
 {
-	const json_t *rows = json_object_get(document, "entropy");
-	for (size_t i = 0; i < json_array_size(rows); i++) {
+	for (size_t i = 0; i < told->n_entropy; i++) {
 		str_add(out, str_if(i, "; "));
-		fact_entropy_row(out, json_array_get(rows, i));
+		fact_entropy_row(out, &told->entropy[i]);
 	}
 }
 
-static void fact_ecn(struct str *out, const json_t *document)
+static void fact_ecn(struct str *out, const struct told *told)
 {
-	const json_t *share = json_object_get(document, "ce_share");
-	if (!words_number(document, "roce_packets"))
+	const struct told_share *share = &told->ce_share;
+	if (told->roce_packets == 0)
 		return;
-	if (words_number(share, "n")) {
-		words_count(out, json_object_get(document, "ecn"), "ce");
-		str_add(out, " of ");
-		words_count(out, share, "n");
-		str_add(out, " ECN-capable packets marked CE, ");
-		words_share(out, share);
+	if (share->n) {
+		str_addf(out, "%s of %s ECN-capable packets marked CE, ",
+			number_count(told->ecn.ce).s, number_count(share->n).s);
+		words_share(out, share->ratio, share->low_ratio, share->high_ratio);
 		str_add(out, "; ");
 	}
-	str_add(out, "not ECN-capable ");
-	words_count(out, json_object_get(document, "ecn"), "not_ect");
-	str_add(out, ", CNPs ");
-	words_count(out, document, "cnp");
+	str_addf(out, "not ECN-capable %s, CNPs %s", number_count(told->ecn.not_ect).s,
+		number_count(told->cnp).s);
 }
 
-static void fact_refusals(struct str *out, const json_t *document)
+static void fact_refusals(struct str *out, const struct told *told)
 {
-	if (!words_known(document, "nak")) {
+	if (told->nak == COUNT_UNKNOWN) {
 		str_add(out, "; NAKs unknown");
-		if (*doc_word(document, "nak_reason"))
-			str_addf(out, " (%s)", doc_word(document, "nak_reason"));
+		if (*told->nak_reason)
+			str_addf(out, " (%s)", told->nak_reason);
 		return;
 	}
-	str_add(out, "; NAKs ");
-	words_count(out, document, "nak");
-	str_add(out, ", RNR NAKs ");
-	words_count(out, document, "rnr_nak");
-	fact_counts(out, document, "nak_codes", "; codes of NAKs: ");
+	str_addf(out, "; NAKs %s, RNR NAKs %s", number_count(told->nak).s,
+		fact_count(told->rnr_nak).s);
+	fact_counts(out, told->nak_codes, "; codes of NAKs: ");
 }
 
-static void fact_sequence(struct str *out, const json_t *document)
+static void fact_sequence(struct str *out, const struct told *told)
 {
-	static const char *const keys[][2] = {{"gaps", "gaps "}, {"missing", ", PSNs missing "},
-		{"retransmits", ", sent again "}, {"duplicates", ", duplicates "},
-		{"reordered", ", reordered "}};
-	if (!words_number(document, "roce_packets"))
+	if (told->roce_packets == 0)
 		return;
-	for (size_t i = 0; i < rw_countof(keys) && words_known(document, "gaps"); i++) {
-		str_add(out, keys[i][1]);
-		words_count(out, document, keys[i][0]);
-	}
-	if (!words_known(document, "gaps")) {
+	if (told->gaps != COUNT_UNKNOWN) {
+		str_addf(out,
+			"gaps %s, PSNs missing %s, sent again %s, duplicates %s, reordered %s",
+			number_count(told->gaps).s, fact_count(told->missing).s,
+			fact_count(told->retransmits).s, fact_count(told->duplicates).s,
+			fact_count(told->reordered).s);
+	} else {
 		str_add(out, "gaps, resends and order unknown");
-		fact_reason(out, json_object_get(document, "sampling"));
+		fact_reason(out, told->sampling);
 	}
-	fact_refusals(out, document);
+	fact_refusals(out, told);
 }
 
-static void fact_loss(struct str *out, const json_t *document)
+static void fact_loss(struct str *out, const struct told *told)
 {
-	const json_t *loss = json_object_get(document, "loss");
-	json_t *causes = json_object();
-	const char *key;
-	json_t *value;
-	json_object_foreach ((json_t *)loss, key, value)
-		if (json_is_integer(value) && !str_eq(key, "gaps") && !str_eq(key, "capture_drops"))
-			json_object_set(causes, key, value);
+	json_t *causes = json_copy(told->loss);
+	json_object_del(causes, "gaps");
+	json_object_del(causes, "capture_drops");
 	words_counts(out, causes, FACT_NAMES);
 	json_decref(causes);
-	if (words_known(loss, "capture_lost_ratio")) {
+	if (told->lost && !isnan(told->lost->capture_lost_ratio)) {
 		str_add(out, str_if(out->n, "; "));
-		words_percent(out, doc_number(loss, "capture_lost_ratio"));
+		words_percent(out, told->lost->capture_lost_ratio);
 		str_add(out, " of the gaps are the capture's own");
 	}
-	if (words_number(loss, "capture_drops")) {
-		str_addf(out, "%s", str_if(out->n, "; "));
-		words_count(out, loss, "capture_drops");
-		str_add(out, " packets dropped by the capture, by its own count");
-	}
+	if (told->lost && told->lost->capture_drops)
+		str_addf(out, "%s%s packets dropped by the capture, by its own count",
+			str_if(out->n, "; "), number_count(told->lost->capture_drops).s);
 }
 
-static void fact_icrc(struct str *out, const json_t *document)
+static void fact_icrc(struct str *out, const struct told *told)
 {
-	const json_t *icrc = json_object_get(document, "icrc");
-	if (!words_number(document, "roce_packets"))
-		return;
-	words_count(out, icrc, "ok");
-	str_add(out, " right, ");
-	words_count(out, icrc, "bad");
-	str_add(out, " wrong, ");
-	words_count(out, icrc, "unchecked");
-	str_add(out, " not checked (cut short)");
+	if (told->roce_packets)
+		str_addf(out, "%s right, %s wrong, %s not checked (cut short)",
+			number_count(told->icrc.ok).s, number_count(told->icrc.bad).s,
+			number_count(told->icrc.unchecked).s);
 }
 
-static void fact_pause(struct str *out, const json_t *document)
+static void fact_pause(struct str *out, const struct told *told)
 {
-	const json_t *pfc = json_object_get(document, "pfc");
-	if (words_number(document, "pfc_frames") + words_number(document, "pause_frames") == 0)
+	if (told->pfc_frames + told->pause_frames == 0)
 		return;
-	words_count(out, document, "pfc_frames");
-	str_add(out, " PFC frames, ");
-	words_count(out, document, "pause_frames");
-	str_add(out, " 802.3x pause frames");
-	for (size_t i = 0; i < json_array_size(pfc); i++) {
-		const json_t *row = json_array_get(pfc, i);
-		str_addf(out, "; priority %d: ", (int)words_number(row, "priority"));
-		words_count(out, row, "xoff");
-		str_add(out, " XOFF, ");
-		words_count(out, row, "xon");
-		str_add(out, " XON");
-	}
+	str_addf(out, "%s PFC frames, %s 802.3x pause frames", number_count(told->pfc_frames).s,
+		number_count(told->pause_frames).s);
+	for (size_t i = 0; i < told->n_pfc; i++)
+		str_addf(out, "; priority %d: %s XOFF, %s XON", (int)told->pfc[i].priority,
+			number_count(told->pfc[i].xoff).s, number_count(told->pfc[i].xon).s);
 }
 
-static void fact_rate(struct str *out, const json_t *document)
+static void fact_rate(struct str *out, const struct told *told)
 {
-	const double duration_s = doc_number(document, "duration_s");
-	const double octets = doc_number(document, "roce_octets");
-	if (!words_number(document, "roce_packets"))
+	double mean_bps = NAN;
+	if (told->roce_packets == 0)
 		return;
-	json_t *mean = json_object();
-	if (duration_s > 0)
-		json_object_set_new(mean, "bps", json_real(octets * 8 / duration_s));
+	if (told->duration_s > 0)
+		mean_bps = (double)told->roce_octets * 8 / told->duration_s;
 	str_add(out, "mean ");
-	words_quantity(out, mean, "bps", "bit/s");
-	json_decref(mean);
-	if (words_number(json_object_get(document, "sampling"), "n") != 1)
+	fact_quantity(out, mean_bps, "bit/s");
+	if (fact_sampled(told) != 1)
 		str_add(out, " of what was captured");
 	str_add(out, ", most in one millisecond ");
-	words_quantity(out, document, "burst_bps", "bit/s");
+	str_add_quantity(out, (double)told->burst_bps, "bit/s");
 }
 
-static void fact_step(struct str *out, const json_t *document)
+static void fact_step(struct str *out, const struct told *told)
 {
-	const json_t *rhythm = json_object_get(document, "rhythm");
-	const json_t *last = json_object_get(rhythm, "last_finisher");
+	const struct told_rhythm *rhythm = told->rhythm;
 	if (!rhythm)
 		return;
-	str_addf(out, "%.5g s over ", doc_number(rhythm, "step_s"));
-	words_count(out, rhythm, "steps");
-	str_addf(out, " steps, packets come in %.3g s of it", doc_number(rhythm, "exchange_s"));
-	if (json_is_object(last))
-		str_addf(out, "; %s finishes last, by %.3g ms on average", doc_word(last, "src"),
-			1e3 * doc_number(last, "later_by_s"));
+	str_addf(out, "%.5g s over %s steps, packets come in %.3g s of it", rhythm->step_s,
+		number_count(rhythm->steps).s, rhythm->exchange_s);
+	if (rhythm->last_finisher)
+		str_addf(out, "; %s finishes last, by %.3g ms on average",
+			rhythm->last_finisher->src, 1e3 * rhythm->last_finisher->later_by_s);
 }
 
-static void fact_sflow(struct str *out, const json_t *document)
+static void fact_sflow(struct str *out, const struct told *told)
 {
-	const json_t *sflow = json_object_get(document, "sflow");
-	static const char *const keys[][2] = {{"datagrams", " datagrams of "},
-		{"agents", " agents, "}, {"flow_samples", " flow samples, "},
-		{"counter_samples", " counter samples, "}, {"lost_datagrams", " datagrams lost"}};
+	const struct told_sflow *sflow = told->sflow;
 	if (!sflow)
 		return;
-	for (size_t i = 0; i < rw_countof(keys); i++) {
-		words_count(out, sflow, keys[i][0]);
-		str_add(out, keys[i][1]);
-	}
-	fact_counts(out, sflow, "discards", "; dropped by switches: ");
-	const json_t *estimate = json_object_get(sflow, "estimated_packets");
-	if (json_is_object(estimate))
+	str_addf(out,
+		"%s datagrams of %s agents, %s flow samples, %s counter samples, %s datagrams lost",
+		number_count(sflow->datagrams).s, number_count(sflow->agents).s,
+		number_count(sflow->flow_samples).s, number_count(sflow->counter_samples).s,
+		number_count(sflow->lost_datagrams).s);
+	fact_counts(out, sflow->discards, "; dropped by switches: ");
+	if (sflow->estimated_packets)
 		str_addf(out, "; the samples stand for %.3g RoCEv2 packets (95 %%: %.3g..%.3g)",
-			doc_number(estimate, "value"), doc_number(estimate, "low"),
-			doc_number(estimate, "high"));
+			sflow->estimated_packets->value, sflow->estimated_packets->low,
+			sflow->estimated_packets->high);
 }
 
-static void fact_transports(struct str *out, const json_t *document)
+static void fact_transports(struct str *out, const struct told *told)
 {
-	const json_t *transports = json_object_get(document, "transports");
-	const json_t *uet = json_object_get(transports, "uet");
-	struct str list = {0};
-	if (words_number(transports, "rocev1"))
-		str_addf(out, "RoCEv1 %s", number_count(words_number(transports, "rocev1")).s);
-	if (words_number(transports, "trimmed"))
+	const struct told_transports *transports = &told->transports;
+	if (transports->rocev1)
+		str_addf(out, "RoCEv1 %s", number_count(transports->rocev1).s);
+	if (transports->trimmed)
 		str_addf(out, "%strimmed %s", str_if(out->n, "; "),
-			number_count(words_number(transports, "trimmed")).s);
-	if (words_counts(&list, uet, FACT_NAMES))
-		str_addf(out, "%sUltra Ethernet: %s", str_if(out->n, "; "), list.s);
-	str_done(&list);
+			number_count(transports->trimmed).s);
+	fact_counts(out, transports->uet, out->n ? "; Ultra Ethernet: " : "Ultra Ethernet: ");
 }
 
-static void fact_errors(struct str *out, const json_t *document)
+static void fact_errors(struct str *out, const struct told *told)
 {
-	const json_t *errors = json_object_get(document, "errors");
-	json_t *counts = json_copy((json_t *)errors);
-	const json_t *encapsulated = json_object_get(errors, "encapsulated");
-	json_object_del(counts, "encapsulated");
-	words_counts(out, counts, FACT_NAMES);
-	json_decref(counts);
-	struct str list = {0};
-	if (words_counts(&list, encapsulated, FACT_NAMES))
-		str_addf(out, "%snot opened: %s", str_if(out->n, "; "), list.s);
-	str_done(&list);
+	words_counts(out, told->errors, FACT_NAMES);
+	if (told->refused)
+		fact_counts(out, told->refused->encapsulated,
+			out->n ? "; not opened: " : "not opened: ");
 }
 
-const struct pcap_fact pcap_facts[] = {
+static const struct {
+	const char *label;
+	/* adds the line's text; nothing when the capture says nothing about it */
+	void (*say)(struct str *out, const struct told *told);
+} facts[] = {
 	{"captured", fact_capture},
 	{"files", fact_files},
 	{"selected", fact_selected},
@@ -443,5 +580,17 @@ const struct pcap_fact pcap_facts[] = {
 	{"icrc", fact_icrc},
 	{"sflow", fact_sflow},
 	{"errors", fact_errors},
-	{NULL},
 };
+
+void pcap_facts(const json_t *document, pcap_fact_fn *line, void *arg)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct told told;
+	shape_read(&told_shape, document, a, &told);
+	for (size_t i = 0; i < rw_countof(facts); i++) {
+		rw_cleanup(str_done) struct str text = {0};
+		facts[i].say(&text, &told);
+		if (text.n)
+			line(arg, facts[i].label, text.s);
+	}
+}

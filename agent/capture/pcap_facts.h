@@ -7,9 +7,7 @@
 #include <jansson.h>
 #include "base/base.h"
 
-struct pcap_fact {
-	const char *label;
-	/* adds the line's text; nothing when the capture says nothing about it */
-	void (*say)(struct str *out, const json_t *document);
-};
-extern const struct pcap_fact pcap_facts[]; /* in the order of printing; ends with label NULL */
+/* pcap_facts - a call of @line for each that the capture has something for, in the order of
+ * printing; its texts are lent for the call. */
+typedef void pcap_fact_fn(void *arg, const char *label, const char *text);
+void pcap_facts(const json_t *document, pcap_fact_fn *line, void *arg);

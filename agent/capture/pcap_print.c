@@ -267,15 +267,15 @@ static void page_put_verdicts(struct page *page, const json_t *document)
 	}
 }
 
+static void page_put_line(void *arg, const char *label, const char *text)
+{
+	page_fact(arg, label, text);
+}
+
 static void page_put_facts(struct page *page, const json_t *document)
 {
 	page_heading(page, "Summary");
-	for (const struct pcap_fact *fact = pcap_facts; fact->label; fact++) {
-		rw_cleanup(str_done) struct str text = {0};
-		fact->say(&text, document);
-		if (text.n)
-			page_fact(page, fact->label, text.s);
-	}
+	pcap_facts(document, page_put_line, page);
 }
 
 static void page_put_table(
@@ -415,14 +415,15 @@ static void text_verdicts(FILE *out, const json_t *document, const struct pcap_t
 
 /* ---- summary ------------------------------------------------------------------------- */
 
-static void text_facts(FILE *out, const json_t *document, const struct pcap_text_style *style)
+struct text_lines {
+	FILE *out;
+	size_t width;
+};
+
+static void text_fact(void *arg, const char *label, const char *text)
 {
-	for (const struct pcap_fact *fact = pcap_facts; fact->label; fact++) {
-		rw_cleanup(str_done) struct str text = {0};
-		fact->say(&text, document);
-		if (text.n)
-			words_put(out, style->width, fact->label, text.s);
-	}
+	const struct text_lines *lines = arg;
+	words_put(lines->out, lines->width, label, text);
 }
 
 static void text_table(FILE *out, const struct pcap_table *table, const json_t *document,
@@ -526,7 +527,7 @@ static void text_event(
 	FILE *out, const struct text_event *event, const struct pcap_text_style *style)
 {
 	rw_cleanup(str_done) struct str text = {0};
-	words_clock(&text, event->event, "t");
+	words_clock(&text, doc_word(event->event, "t"));
 	str_addf(&text, "  %s  ", doc_word(event->event, "cause"));
 	words_qp(&text, event->row);
 	fprintf(out, "%s\n", text.s);
@@ -579,7 +580,7 @@ static void pcap_text(
 	json_t *rows = text_rows(report);
 	words_put(out, style->width, "file", doc_word(document, "file"));
 	text_verdicts(out, document, style);
-	text_facts(out, document, style);
+	pcap_facts(document, text_fact, &(struct text_lines){out, style->width});
 	for (const struct pcap_table *table = pcap_tables; table->title; table++)
 		text_table(out, table, document, style);
 	text_qps(out, report, rows, style);

@@ -3,6 +3,7 @@
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/capture/pcap_words.h"
+#include "agent/document/json_value.h"
 
 /* ---- reading ---------------------------------------------------------------------- */
 
@@ -82,7 +83,8 @@ static void find_ecn(json_t *document, const struct roce_count *count)
 	rw_cleanup(str_done) struct str text = {0};
 	if (!ce)
 		return;
-	words_share(&text, share);
+	words_share(&text, doc_number(share, "ratio"), doc_number(share, "low_ratio"),
+		doc_number(share, "high_ratio"));
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CE_MARKED,
 		"switches marked %s of %s ECN-capable packets with CE, %s", number_count(ce).s,
 		number_count(words_number(share, "n")).s, text.s);
@@ -157,7 +159,7 @@ static void find_clean(json_t *document, const struct roce_count *count)
 		if (words_number(document, keys[i][0]))
 			return;
 		struct str *list = &none;
-		if (!words_known(document, keys[i][0]))
+		if (!json_is_number(json_object_get(document, keys[i][0])))
 			list = &unknown;
 		str_addf(list, "%s%s", str_if(list->n, ", "), keys[i][1]);
 	}

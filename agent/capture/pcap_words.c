@@ -2,7 +2,6 @@
 #include "agent/capture/pcap_words.h"
 
 #include "agent/document/json_value.h"
-#include "agent/document/quantity.h"
 
 /* ---- numbers ---------------------------------------------------------------------- */
 
@@ -11,33 +10,12 @@ void words_grouped(struct str *out, uint64_t value)
 	str_add(out, number_count(value).s);
 }
 
-bool words_known(const json_t *object, const char *key)
-{
-	return json_is_number(json_object_get(object, key));
-}
-
 uint64_t words_number(const json_t *object, const char *key)
 {
 	const json_int_t value = json_integer_value(json_object_get(object, key));
 	if (value < 0)
 		return 0;
 	return (uint64_t)value;
-}
-
-void words_count(struct str *out, const json_t *object, const char *key)
-{
-	if (words_known(object, key))
-		words_grouped(out, words_number(object, key));
-	else
-		str_add(out, "unknown");
-}
-
-void words_quantity(struct str *out, const json_t *object, const char *key, const char *unit)
-{
-	if (words_known(object, key))
-		str_add_quantity(out, json_number_value(json_object_get(object, key)), unit);
-	else
-		str_add(out, "unknown");
 }
 
 static void words_number_of_percent(struct str *out, double ratio)
@@ -54,21 +32,20 @@ void words_percent(struct str *out, double ratio)
 	str_add(out, " %");
 }
 
-void words_share(struct str *out, const json_t *share)
+void words_share(struct str *out, double ratio, double low, double high)
 {
-	words_percent(out, doc_number(share, "ratio"));
+	words_percent(out, ratio);
 	str_add(out, " (95 %: ");
-	words_number_of_percent(out, doc_number(share, "low_ratio"));
+	words_number_of_percent(out, low);
 	str_add(out, "..");
-	words_percent(out, doc_number(share, "high_ratio"));
+	words_percent(out, high);
 	str_add(out, ")");
 }
 
 enum { WORDS_DATE = 10, WORDS_CLOCK = 15 }; /* 2026-11-22, 03:14:05.123456 */
 
-void words_clock(struct str *out, const json_t *object, const char *key)
+void words_clock(struct str *out, const char *text)
 {
-	const char *text = doc_word(object, key);
 	if (strlen(text) <= WORDS_DATE + 1) {
 		str_add(out, "unknown");
 		return;
@@ -80,14 +57,11 @@ void words_clock(struct str *out, const json_t *object, const char *key)
 	str_addn(out, text, n);
 }
 
-void words_time(struct str *out, const json_t *object, const char *key)
+void words_time(struct str *out, const char *text)
 {
-	const char *text = doc_word(object, key);
-	if (strlen(text) > WORDS_DATE) {
-		str_addn(out, text, WORDS_DATE);
-		str_add(out, " ");
-	}
-	words_clock(out, object, key);
+	if (strlen(text) > WORDS_DATE)
+		str_addf(out, "%.*s ", WORDS_DATE, text);
+	words_clock(out, text);
 }
 
 /* counts_next - the largest counter of @object after (@last, @last_at); false: there is none. */

@@ -6,18 +6,14 @@
 
 /* words_grouped - 1234567 as "1,234,567", added to @out. */
 void words_grouped(struct str *out, uint64_t value);
-/* words_count - a counter of @object, grouped; "unknown" when it is missing or null. */
-void words_count(struct str *out, const json_t *object, const char *key);
-/* words_quantity - a number of @object with its unit (quantity.h); "unknown" without one. */
-void words_quantity(struct str *out, const json_t *object, const char *key, const char *unit);
 /* words_percent - a share as "1.23 %"; less than a hundred-thousandth is "0 %". */
 void words_percent(struct str *out, double ratio);
-/* words_share - "1.23 % (95 %: 1.01..1.45 %)" of {ratio, low_ratio, high_ratio}. */
-void words_share(struct str *out, const json_t *share);
-/* words_time - an RFC 3339 time of @object as "2026-11-22 03:14:05.123456"; "unknown". */
-void words_time(struct str *out, const json_t *object, const char *key);
-/* words_clock - an RFC 3339 time of @object without its date, to microseconds; "unknown". */
-void words_clock(struct str *out, const json_t *object, const char *key);
+/* words_share - "1.23 % (95 %: 1.01..1.45 %)". */
+void words_share(struct str *out, double ratio, double low, double high);
+/* words_time - an RFC 3339 time as "2026-11-22 03:14:05.123456"; "unknown". */
+void words_time(struct str *out, const char *text);
+/* words_clock - the same without its date; "unknown". */
+void words_clock(struct str *out, const char *text);
 /* words_counts - "NAME 12, NAME 3" of the counters in @object, the largest first, at most @most
  * names. Returns how many counters are above 0. */
 size_t words_counts(struct str *out, const json_t *object, size_t most);
@@ -26,8 +22,6 @@ void words_qp(struct str *out, const json_t *row);
 
 /* words_number - a counter; 0 when it is missing, null or negative. */
 uint64_t words_number(const json_t *object, const char *key);
-/* words_known - @object has a number of that name. */
-bool words_known(const json_t *object, const char *key);
 
 /* words_put - a label of WORDS_LABEL columns and a paragraph beside it, within @width columns.
  * Control characters become blanks. */
