@@ -2,10 +2,10 @@
 
 #include "agent/answers/common/limits.h"
 #include "agent/answers/counters/counters_document.h"
+#include "agent/answers/topology/topology_views.h"
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/client/client.h"
 #include "agent/check/check_source.h"
-#include "agent/document/json_value.h"
 #include "db/model/entity.h"
 
 static bool audit_is_kind(const char *const *kinds, enum cause cause, const char *kind)
@@ -19,14 +19,13 @@ static bool audit_is_kind(const char *const *kinds, enum cause cause, const char
 }
 
 /* What an incident is about is as bad as that. */
-static void audit_say(
-	struct check_line *line, enum check_state state, size_t n_incidents, const json_t *row)
+static void audit_say(struct check_line *line, enum check_state state, size_t n_incidents,
+	const struct topology_finding *row)
 {
 	const bool alone = state != CHECK_OK && n_incidents == 0;
 	if (!alone)
 		state = CHECK_OK;
-	check_say(line, state, "%s:%s %s%s", doc_word(row, "device"), doc_word(row, "port"),
-		doc_word(row, "text"),
+	check_say(line, state, "%s:%s %s%s", row->device, str_or(row->port, ""), row->text,
 		str_if(alone, " (no incident: settings are compared, no harm is measured)"));
 }
 
@@ -38,19 +37,20 @@ static void audit_say(
  * @cause  a finding that has the word of this cause for its kind counts, too; CAUSE_NONE: none does
  * @n_incidents  what check_incidents() returned
  */
-static size_t check_audit(const struct check_source *source, const json_t *audit,
+static size_t check_audit(const struct check_source *source, const struct topology_audit *audit,
 	const char *const *kinds, enum cause cause, size_t n_incidents, struct check_line *line)
 {
-	const json_t *row;
-	size_t i, n = 0;
-	json_array_foreach (json_object_get(audit, "findings"), i, row) {
+	size_t n = 0;
+	for (size_t i = 0; i < audit->n_findings; i++) {
+		const struct topology_finding *row = &audit->findings[i];
+		const struct check_subject of = {
+			.device = row->device, .port = row->port, .priority = COUNT_UNKNOWN};
 		enum check_state state = CHECK_OK;
-		if (!audit_is_kind(kinds, cause, doc_word(row, "kind")) ||
-			!check_in_scope(source, row))
+		if (!audit_is_kind(kinds, cause, row->kind) || !check_subject_in_scope(source, &of))
 			continue;
-		if (str_eq(doc_word(row, "severity"), "critical"))
+		if (str_eq(row->severity, "critical"))
 			state = CHECK_CRITICAL;
-		if (str_eq(doc_word(row, "severity"), "warning"))
+		if (str_eq(row->severity, "warning"))
 			state = CHECK_WARNING;
 		n += state != CHECK_OK;
 		if (n <= 3 || state == CHECK_CRITICAL)
@@ -59,20 +59,15 @@ static size_t check_audit(const struct check_source *source, const json_t *audit
 	return n;
 }
 
-/* check_audit_known - links whose value of this name ("speed", "mtu", "pfc") is known at both
- * ends. */
-static size_t check_audit_known(const json_t *audit, const char *name)
-{
-	return (size_t)json_integer_value(json_object_get(json_object_get(audit, "checked"), name));
-}
-
 /* check_audit_read - what both ends of the links say, and what is open: @source has them. */
-static int check_audit_read(struct check_source *source, const json_t **ret_audit,
+static int check_audit_read(struct check_source *source, struct topology_audit *ret_audit,
 	const struct watch_answer **ret_watch, struct err *e)
 {
-	const int r = check_source_doc(source, "topology/check", ret_audit, e);
+	const json_t *doc;
+	const int r = check_source_doc(source, "topology/check", &doc, e);
 	if (r < 0)
 		return r;
+	shape_read(&topology_audit_shape, doc, source->arena, ret_audit);
 	return check_source_open(source, ret_watch, e);
 }
 
@@ -86,15 +81,15 @@ static const char *const config_kinds[] = {"pfc_off", NULL};
 
 static int check_config_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
-	const json_t *audit;
+	struct topology_audit audit;
 	const struct watch_answer *watch;
 	const int r = check_audit_read(source, &audit, &watch, e);
 	if (r < 0)
 		return r;
 	const struct agent_refused *refused = watch->status.agent.reload_refused;
 	size_t open = check_incidents(source, watch, config_causes, ret);
-	size_t n = check_audit(source, audit, config_kinds, CAUSE_PFC_MISMATCH, open, ret);
-	size_t known = check_audit_known(audit, "pfc");
+	size_t n = check_audit(source, &audit, config_kinds, CAUSE_PFC_MISMATCH, open, ret);
+	size_t known = audit.checked.pfc;
 	if (open > 0)
 		check_say(ret, CHECK_OK, "%zu open incident%s of settings", open, plural(open));
 	if (refused)
@@ -130,22 +125,21 @@ static const char *const mtu_kinds[] = {"mtu_small", NULL};
 
 static int check_mtu_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
-	const json_t *audit;
+	struct topology_audit audit;
 	const struct watch_answer *watch;
 	const int r = check_audit_read(source, &audit, &watch, e);
 	if (r < 0)
 		return r;
-	size_t known = check_audit_known(audit, "mtu");
+	size_t known = audit.checked.mtu;
 	const size_t open = check_incidents(source, watch, mtu_causes, ret);
-	size_t n = check_audit(source, audit, mtu_kinds, CAUSE_MTU_MISMATCH, open, ret);
+	size_t n = check_audit(source, &audit, mtu_kinds, CAUSE_MTU_MISMATCH, open, ret);
 	ret->absent = known == 0 && n == 0;
 	if (ret->absent)
 		check_say(ret, CHECK_UNKNOWN, "the MTU is known at both ends of no link");
 	else if (ret->text.n == 0)
 		check_say(ret, CHECK_OK, "%zu links have one MTU at both ends", known);
 	check_line_value(ret, "mismatches", (double)n, 0, NULL, NAN);
-	check_line_value(ret, "links_known", (double)known, 0, NULL,
-		(double)check_audit_known(audit, "links"));
+	check_line_value(ret, "links_known", (double)known, 0, NULL, (double)audit.checked.links);
 	return 0;
 }
 
@@ -202,7 +196,7 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	const struct check_ranges usual = check_ranges_below(limits.warn, limits.critical);
 	const struct check_ranges ranges = check_ranges_of(source, &usual);
 	const struct counters_answer *counters;
-	const json_t *audit;
+	struct topology_audit audit;
 	const struct watch_answer *watch;
 	struct links_sum sum = {0};
 	int r = check_source_counters(source, &counters, e);
@@ -213,7 +207,7 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	links_take(source, counters, &sum);
 	const struct check_open open = {
 		watch, links_causes, check_incidents(source, watch, links_causes, ret)};
-	size_t below = check_audit(source, audit, links_kinds, CAUSE_NONE, open.n, ret);
+	size_t below = check_audit(source, &audit, links_kinds, CAUSE_NONE, open.n, ret);
 	if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.rate), &open,
 			(struct check_place){sum.worst->device, sum.worst->port},

@@ -22,7 +22,8 @@ void check_source_init(struct check_source *source, struct client *client,
 		.scope = *scope,
 		.given = *given,
 		.named_range = named_range,
-		.docs = json_object()};
+		.docs = json_object(),
+		.arena = arena_new()};
 }
 
 void check_source_done(struct check_source *source)
@@ -89,8 +90,6 @@ static int source_as_served(
 {
 	*ret_priority = PRIO_NONE;
 	check_source_span(source, served_find(path)->span_ns);
-	if (!source->arena)
-		source->arena = arena_new();
 	if (!source->scope.priority)
 		return 0;
 	return served_priority(source->scope.priority, ret_priority, e);
@@ -142,8 +141,6 @@ int check_source_pause(
 
 int check_source_open(struct check_source *source, const struct watch_answer **ret, struct err *e)
 {
-	if (!source->arena)
-		source->arena = arena_new();
 	if (!source->watch) {
 		struct watch_answer *watch = arena_new_of(source->arena, struct watch_answer);
 		check_source_span(source, STATE_SPAN_NS);
@@ -279,19 +276,6 @@ bool check_pause_in_scope(const struct check_source *source, const struct pause_
 	const struct check_subject of = {.device = row->device,
 		.port = row->port,
 		.priority = source_priority_of(row->priority)};
-	return check_subject_in_scope(source, &of);
-}
-
-bool check_in_scope(const struct check_source *source, const json_t *row)
-{
-	const json_t *priority = json_object_get(row, "priority");
-	struct check_subject of = {.device = doc_word(row, "device"),
-		.port = doc_word(row, "port"),
-		.host = doc_word(row, "host"),
-		.job = doc_word(row, "job"),
-		.priority = COUNT_UNKNOWN};
-	if (json_is_integer(priority))
-		of.priority = (uint64_t)json_integer_value(priority);
 	return check_subject_in_scope(source, &of);
 }
 

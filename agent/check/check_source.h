@@ -80,9 +80,6 @@ bool check_subject_in_scope(const struct check_source *source, const struct chec
 /* check_counters_in_scope, check_pause_in_scope - the same of a row of these answers. */
 bool check_counters_in_scope(const struct check_source *source, const struct counters_row *row);
 bool check_pause_in_scope(const struct check_source *source, const struct pause_pair *row);
-/* check_in_scope - the same of a row of a document with device, port, priority, host, job: those
- * that it has. */
-bool check_in_scope(const struct check_source *source, const json_t *row);
 /* check_device_in_scope - of a job: the devices that its hosts are connected to. */
 bool check_device_in_scope(const struct check_source *source, const char *device);
 

@@ -20,78 +20,64 @@ static const enum cause links_causes[] = {CAUSE_LINK_SLOW, CAUSE_LINK_ERRORS, CA
 
 /* ---- the audit -------------------------------------------------------------------------- */
 
-static bool links_in_scope(const struct report_ask *ask, const json_t *row)
-{
-	return str_glob(ask->device, doc_word(row, "device"));
-}
-
 /* How many hosts share the uplinks was decided when the fabric was built: it is shown, and no fault
  * of a link. */
-static enum report_state links_audit_state(const json_t *finding)
+static enum report_state links_audit_state(const struct topology_finding *finding)
 {
-	if (str_eq(doc_word(finding, "kind"), cause_name(CAUSE_OVERSUBSCRIPTION)))
+	if (str_eq(finding->kind, cause_name(CAUSE_OVERSUBSCRIPTION)))
 		return REPORT_OK;
-	if (str_eq(doc_word(finding, "severity"), "critical"))
+	if (str_eq(finding->severity, "critical"))
 		return REPORT_CRITICAL;
-	if (str_eq(doc_word(finding, "severity"), "warning"))
+	if (str_eq(finding->severity, "warning"))
 		return REPORT_WARNING;
 	return REPORT_OK;
 }
 
-static void links_audit_problem(json_t *doc, const json_t *finding)
+static void links_audit_problem(json_t *doc, const struct topology_finding *finding)
 {
 	rw_cleanup(str_done) struct str subject = {0};
 	const enum report_state state = links_audit_state(finding);
-	str_add(&subject, doc_word(finding, "device"));
-	if (*doc_word(finding, "port"))
-		str_addf(&subject, ":%s", doc_word(finding, "port"));
+	const char *port = str_or(finding->port, ""), *cause = finding->kind;
+	str_addf(&subject, "%s%s%s", finding->device, str_if(*port, ":"), port);
 	/* the speed below the declared one is told once, by the incident or by the port */
-	const char *cause = doc_word(finding, "kind");
 	if (str_eq(cause, "speed_declared"))
 		cause = cause_name(CAUSE_LINK_SLOW);
-	if (state != REPORT_OK && !report_is_told(doc, cause, str_or(subject.s, "")))
-		report_problem(doc, state, cause, str_or(subject.s, ""),
+	if (state != REPORT_OK && !report_is_told(doc, cause, subject.s))
+		report_problem(doc, state, cause, subject.s,
 			"%s: %s (no incident: settings are compared, no harm is measured)",
-			str_or(subject.s, "fabric"), doc_word(finding, "text"));
+			str_or(subject.s, "fabric"), finding->text);
 }
 
-static int links_audit(struct client *client, const struct report_ask *ask,
+/* Of both ends of the links, what is in scope. */
+static int links_audit(struct client *client, const struct report_ask *ask, struct arena *a,
 	struct links_answer *answer, json_t *doc, struct err *e)
 {
-	json_t *audit = NULL, *rows = json_array(), *finding;
-	size_t i;
-	const int rc = topology_document(client, topology_check_json, &audit, e);
-	if (rc < 0) {
-		json_decref(rows);
-		return rc;
-	}
-	json_array_foreach (json_object_get(audit, "findings"), i, finding) {
-		if (!links_in_scope(ask, finding))
+	struct topology_audit audit;
+	const int rc = topology_audit_read(client, a, &audit, e);
+	answer->audit = audit.findings;
+	answer->checked = audit.checked;
+	for (size_t i = 0; rc == 0 && i < audit.n_findings; i++) {
+		if (!str_glob(ask->device, audit.findings[i].device))
 			continue;
-		json_array_append(rows, finding);
-		links_audit_problem(doc, finding);
+		links_audit_problem(doc, &audit.findings[i]);
+		answer->audit[answer->n_audit++] = audit.findings[i];
 	}
-	answer->audit = rows;
-	answer->checked = json_incref(json_object_get(audit, "checked"));
-	json_decref(audit);
-	return 0;
+	return rc;
 }
 
 /* Links whose two ends were both known; what could not be compared is not called fine. */
-static void links_audit_missing(json_t *doc, const json_t *checked)
+static void links_audit_missing(json_t *doc, const struct topology_checked *checked)
 {
-	static const char *const names[] = {"speed", "mtu", "pfc"};
-	static const char *const titles[] = {"speed", "MTU", "PFC"};
-	const json_int_t links = json_integer_value(json_object_get(checked, "links"));
-	for (size_t i = 0; links > 0 && i < rw_countof(names); i++) {
-		const json_int_t n = json_integer_value(json_object_get(checked, names[i]));
-		if (n < links)
+	const struct {
+		const char *title;
+		uint64_t n;
+	} known[] = {{"speed", checked->speed}, {"MTU", checked->mtu}, {"PFC", checked->pfc}};
+	for (size_t i = 0; i < rw_countof(known); i++)
+		if (known[i].n < checked->links)
 			report_missing(doc,
-				"%s of both ends was known for %" JSON_INTEGER_FORMAT
-				" of %" JSON_INTEGER_FORMAT
+				"%s of both ends was known for %" PRIu64 " of %" PRIu64
 				" links between switches: the others are not compared",
-				titles[i], n, links);
-	}
+				known[i].title, known[i].n, checked->links);
 }
 
 /* ---- rings of buffers ---------------------------------------------------------------------- */
@@ -177,12 +163,12 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	report_incidents_problems(doc, incidents);
 	answer->incidents = incidents;
 	links_answer_make(answer, doc, read, client->config, &limits);
-	int rc = links_audit(client, ask, answer, doc, e);
+	int rc = links_audit(client, ask, read->arena, answer, doc, e);
 	if (rc < 0)
 		return rc;
 	report_figure(
 		doc, "incidents", "incidents about links", (double)json_array_size(incidents), "-");
-	links_audit_missing(doc, answer->checked);
+	links_audit_missing(doc, &answer->checked);
 	/* States come seldom: only counters tell a gap. */
 	const bool counted = answer->ports_known.errors > 0;
 	range_missing(client, &read->plan, counted ? &read->read : NULL, doc);
@@ -210,8 +196,6 @@ static int links_collect(struct client *client, const struct report_ask *ask,
 	/* The document takes its share of the trees. */
 	shape_put(doc, &links_answer_shape, answer);
 	json_decref(answer->incidents);
-	json_decref(answer->audit);
-	json_decref(answer->checked);
 	if (rc < 0) {
 		json_decref(doc);
 		return rc;

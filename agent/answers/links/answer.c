@@ -610,13 +610,17 @@ void links_answer_make(struct links_answer *ret, json_t *doc, const struct links
 
 /* links/page - the page of `report links`. */
 
-static const struct column audit_columns[] = {
-	{"severity", "severity", COL_STATE, false},
-	{"device", "device", COL_TEXT, false},
-	{"port", "port", COL_TEXT, false},
-	{"text", "what", COL_TEXT, false},
-	{"remedy", "what to do", COL_TEXT, false},
+#define SHAPE struct topology_finding
+static const struct shown audit_shown[] = {
+	COLUMN(severity, "severity"),
+	COLUMN(device, "device"),
+	COLUMN(port, "port"),
+	COLUMN(text, "what"),
+	COLUMN(remedy, "what to do"),
 };
+#undef SHAPE
+static const struct shape_table audit_table = {
+	&topology_finding_shape, audit_shown, rw_countof(audit_shown)};
 
 #define SHAPE struct link_port
 static const struct shown optics_shown[] = {
@@ -674,10 +678,10 @@ struct page *links_page(const json_t *doc, const void *of)
 	links_optics(page, answer);
 	chart_draw(page, "errors and flaps of all ports", "-", &answer->chart);
 	page_heading(page, "Audit of the topology");
-	if (json_array_size(answer->audit) == 0)
+	if (answer->n_audit == 0)
 		page_text(page, "Nothing that could be compared differs.");
 	links_rings(page, answer);
-	page_table(page, NULL, audit_columns, rw_countof(audit_columns), answer->audit);
+	page_rows(page, NULL, &audit_table, answer->audit, answer->n_audit);
 	page_heading(page, "What changed");
 	if (answer->n_changes == 0)
 		page_text(page, "No speed, MTU or neighbour changed, and nobody noted a change.");

@@ -10,6 +10,7 @@
 
 #include "agent/answers/common/chart.h"
 #include "agent/answers/common/range_read.h"
+#include "agent/answers/topology/topology_views.h"
 #include "agent/document/shape.h"
 #include "config/fabric.h"
 #include "base/base.h"
@@ -56,7 +57,10 @@ struct links_known {
 };
 
 struct links_answer {
-	json_t *incidents, *audit, *checked;
+	json_t *incidents;
+	struct topology_finding *audit;
+	size_t n_audit;
+	struct topology_checked checked;
 	const char *source;
 	double step_s, coverage_ratio;
 	struct link_limits limits;
@@ -91,9 +95,9 @@ int links_read(struct client *client, const char *device, struct arena *a, struc
 	struct err *e);
 void links_read_done(struct links_read *read); /* also for rw_cleanup() */
 
-/* links_answer_make - judges the ports: fills @ret but for its trees, and adds figures, missing
- * data and the problems of ports to the frame @doc. @ret->incidents is there: a port is as bad as
- * they are. */
+/* links_answer_make - judges the ports: fills @ret but for its incidents and audit, and adds
+ * figures, missing data and the problems of ports to the frame @doc. @ret->incidents is there: a
+ * port is as bad as they are. */
 void links_answer_make(struct links_answer *ret, json_t *doc, const struct links_read *read,
 	const struct config *config, const struct limit_pair *limits);
 /* links_answer_change - adds a change to the list. */

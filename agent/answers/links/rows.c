@@ -88,9 +88,8 @@ static const struct field links_answer_fields[] = {
 		"configured, or no priority is lossless."),
 	FLAG(ring_open, "A ring of buffers is possible at the end of the range."),
 	PART(chart, chart, "Errors and transitions over time."),
-	TREE(audit, "TopoFinding", "What does not match between both ends of a link.",
-		.known = true, .list = true),
-	TREE(checked, "Checked", "Links that could be compared.", .known = true),
+	ROWS(audit, topology_finding, "What does not match between both ends of a link."),
+	PART(checked, topology_checked, "Links that could be compared."),
 };
 SHAPE_OF(links_answer, "report-links",
 	"What was down, flapped, ran slow, lost frames or does not match, over a time range.");

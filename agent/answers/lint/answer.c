@@ -369,7 +369,6 @@ static void found_ends(struct lint_work *work, const struct topology_finding *ro
 
 static int judge_ends(struct lint_work *work, struct client *client, struct err *e)
 {
-	json_t *doc = NULL;
 	struct topology_audit audit;
 	work->checked.switch_links = work->graph->n_links;
 	if (!client->history && work->graph->fabric->n_port_settings == 0) {
@@ -379,10 +378,9 @@ static int judge_ends(struct lint_work *work, struct client *client, struct err 
 			"port_settings");
 		return 0;
 	}
-	const int rc = topology_document(client, topology_check_json, &doc, e);
+	const int rc = topology_audit_read(client, work->arena, &audit, e);
 	if (rc < 0)
 		return rc;
-	shape_read(&topology_audit_shape, doc, work->arena, &audit);
 	work->checked = audit.checked;
 	for (size_t i = 0; i < audit.n_findings; i++)
 		if (is_about_both_ends(audit.findings[i].kind))
@@ -394,7 +392,6 @@ static int judge_ends(struct lint_work *work, struct client *client, struct err 
 			"between switches the speed is of %llu, the MTU of %llu, PFC of %llu",
 			(unsigned long long)known->switch_links, (unsigned long long)known->speed,
 			(unsigned long long)known->mtu, (unsigned long long)known->pfc);
-	json_decref(doc);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static const char *const severities[SEVERITIES] = {"critical", "warning", "info"
 
 #define SHAPE struct topology_finding
 static const struct field topology_finding_fields[] = {
-	TEXT(severity, "How bad it is.", .type = "severity", .known = true),
+	TEXT(severity, "How bad it is.", .type = "severity", .known = true, .state = true),
 	TEXT(kind, "What it is, which never changes.", .known = true),
 	TEXT(device, "Device.", .known = true),
 	TEXT(port, "Port."),
@@ -26,7 +26,7 @@ static const struct field topology_finding_fields[] = {
 	TEXT(text, "What was found.", .known = true),
 	TEXT(remedy, "What to do.", .known = true),
 };
-static SHAPE_OF(topology_finding, "TopoFinding", "A finding.", .common = true);
+SHAPE_OF(topology_finding, "TopoFinding", "A finding.", .common = true);
 #undef SHAPE
 
 #define SHAPE struct topology_leaf
@@ -51,7 +51,7 @@ static const struct field topology_checked_fields[] = {
 	COUNT(classes, "With the DSCP maps of both ends."),
 	COUNT(switch_links, "Links between two switches."),
 };
-static SHAPE_OF(topology_checked, "Checked", "Links that could be compared.", .common = true);
+SHAPE_OF(topology_checked, "Checked", "Links that could be compared.", .common = true);
 #undef SHAPE
 
 #define SHAPE struct topology_audit

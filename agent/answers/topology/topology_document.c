@@ -190,3 +190,13 @@ int topology_document(struct client *client, topology_make *make, json_t **ret, 
 	topology_known_done(&known);
 	return rc;
 }
+
+int topology_audit_read(
+	struct client *client, struct arena *a, struct topology_audit *ret, struct err *e)
+{
+	json_t *doc = NULL;
+	const int rc = topology_document(client, topology_check_json, &doc, e);
+	shape_read(&topology_audit_shape, doc, a, ret);
+	json_decref(doc);
+	return rc;
+}

@@ -89,7 +89,7 @@ struct topology_audit {
 	size_t n_findings, n_leaves;
 	struct topology_checked checked;
 };
-extern const struct shape topology_audit_shape;
+extern const struct shape topology_finding_shape, topology_checked_shape, topology_audit_shape;
 
 /* topology_show_json - topo_answer; each link once, from its lower tier. Its peer is "host:NAME"
  * for hosts, "switch:NAME" or "unknown:NAME" for other neighbours. */
