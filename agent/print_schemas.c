@@ -10,11 +10,13 @@
 
 #include "agent/ranks/rank_answer.h"
 #include "agent/xray/xray_answer.h"
+#include "agent/answers/counters/counters_document.h"
 #include "agent/answers/ecmp/answer.h"
 #include "agent/answers/links/answer.h"
 #include "agent/answers/lint/answer.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/answers/spine/answer.h"
+#include "agent/answers/steps/steps_document.h"
 #include "agent/answers/topology/topology_views.h"
 #include "agent/answers/tuning/answer.h"
 
@@ -79,6 +81,8 @@ static const struct printed {
 		&spine_answer_shape, true, false},
 	{"ecmp-heatmap", NULL, &ecmp_heatmap_shape, false, false},
 	{"ecmp-collisions", NULL, &ecmp_collisions_shape, false, false},
+	{"counters", NULL, &counters_answer_shape, false, false},
+	{"steps", NULL, &steps_answer_shape, false, false},
 };
 
 static int print_file(const char *folder, const char *name, json_t *schema)

@@ -190,7 +190,7 @@ static void ecn_take_counters(const struct check_source *source,
 		const struct counters_row *row = &counters->rows[i];
 		const double marked = row->grew[COUNTERS_MARKED],
 			     packets = row->grew[COUNTERS_PACKETS];
-		if (!row->lossless || !check_counters_in_scope(source, row))
+		if (row->lossless != MAYBE_YES || !check_counters_in_scope(source, row))
 			continue;
 		sum->n++;
 		sum->packets += isnan(packets) ? 0 : packets;

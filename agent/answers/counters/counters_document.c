@@ -2,15 +2,11 @@
 #include "agent/answers/counters/counters_document.h"
 
 #include "agent/client/client.h"
-#include "agent/document/json_value.h"
 #include "config/config.h"
 #include "config/fabric.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
 #include "db/series/series.h"
-
-static const char *const counters_names[COUNTERS_FIELDS] = {
-	"drops", "errors", "flaps", "marked", "packets", "octets"};
 
 /* FCS errors are among the errors received, where a device counts both. */
 static const struct {
@@ -85,7 +81,7 @@ static struct counters_row counters_row_of(
 		.priority = entity->priority};
 	row.job = counters_job(counters, row.host);
 	if (entity->priority >= 0)
-		row.lossless = counters->fabric->lossless_mask >> entity->priority & 1;
+		row.lossless = maybe_of(counters->fabric->lossless_mask >> entity->priority & 1);
 	for (size_t i = 0; i < COUNTERS_FIELDS; i++)
 		row.grew[i] = NAN;
 	return row;
@@ -109,28 +105,6 @@ static void counters_add(
 		return;
 	const double sum = row->grew[field];
 	row->grew[field] = (isnan(sum) ? 0 : sum) + (double)increase.value;
-}
-
-static json_t *counters_row_json(const struct counters_row *row)
-{
-	json_t *json = json_object(), *priority = json_null(), *lossless = json_null();
-	rw_cleanup(str_done) struct str peer = {0};
-	if (row->priority >= 0) {
-		priority = json_integer(row->priority);
-		lossless = json_boolean(row->lossless);
-	}
-	if (row->at && row->at->peer)
-		str_addf(&peer, "%s:%s", row->at->peer->device->name, row->at->peer->name);
-	json_object_set_new(json, "device", json_string_or_null(row->device));
-	json_object_set_new(json, "port", json_string_or_null(row->port));
-	json_object_set_new(json, "priority", priority);
-	json_object_set_new(json, "lossless", lossless);
-	json_object_set_new(json, "peer", json_string_or_null(peer.s ? peer.s : row->host));
-	json_object_set_new(json, "host", json_string_or_null(row->host));
-	json_object_set_new(json, "job", json_string_or_null(row->job));
-	for (size_t i = 0; i < COUNTERS_FIELDS; i++)
-		json_object_set_new(json, counters_names[i], json_number_or_null(row->grew[i]));
-	return json;
 }
 
 static int counters_order(const void *left, const void *right)
@@ -201,6 +175,8 @@ int counters_read(struct client *client, const struct counters_ask *ask, struct 
 			str_or(ask->device, "*"), str_or(ask->port, "*"), str_or(ask->job, "*"));
 	*ret = (struct counters_answer){.rows = counters.rows,
 		.n_rows = counters.n_rows,
+		.from = {client->from_ns},
+		.to = {client->to_ns},
 		.seconds = (double)(client->to_ns - client->from_ns) / (double)NS_PER_S};
 	return 0;
 }
@@ -213,13 +189,13 @@ int counters_document(
 	const int r = counters_read(client, ask, a, &answer, e);
 	if (r < 0)
 		return r;
-	json_t *rows = json_array();
-	for (size_t i = 0; i < answer.n_rows; i++)
-		json_array_append_new(rows, counters_row_json(&answer.rows[i]));
-	*ret = json_object();
-	json_object_set_new(*ret, "from", json_time(client->from_ns));
-	json_object_set_new(*ret, "to", json_time(client->to_ns));
-	json_object_set_new(*ret, "seconds", json_real(answer.seconds));
-	json_object_set_new(*ret, "rows", rows);
+	for (size_t i = 0; i < answer.n_rows; i++) {
+		struct counters_row *row = &answer.rows[i];
+		row->peer = row->host;
+		if (row->at && row->at->peer)
+			row->peer = arena_printf(
+				a, "%s:%s", row->at->peer->device->name, row->at->peer->name);
+	}
+	*ret = shape_json(&counters_answer_shape, &answer);
 	return 0;
 }

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <jansson.h>
-#include "base/base.h"
+#include "agent/document/shape.h"
 
 struct client;
 struct fabric_port;
@@ -29,16 +28,19 @@ enum counters_field {
 struct counters_row {
 	const char *device, *port; /* borrowed from the client's history */
 	const char *host, *job; /* at the other end; NULL */
+	const char *peer; /* the same as a document says it; not set by counters_read() */
 	const struct fabric_port *at; /* of the configuration; NULL */
 	int priority; /* PRIO_NONE: the port itself */
-	bool lossless;
+	enum maybe lossless;
 	double grew[COUNTERS_FIELDS]; /* NAN unknown */
 };
 struct counters_answer {
 	struct counters_row *rows; /* in order of the fabric's names */
 	size_t n_rows;
+	wall_t from, to;
 	double seconds; /* of the time range */
 };
+extern const struct shape counters_answer_shape;
 
 /*
  * counters_read - the rows, in @a. counters_document - {from, to, seconds, rows: [{device, port,

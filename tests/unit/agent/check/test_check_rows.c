@@ -413,7 +413,7 @@ static struct counters_answer *counters_in(const json_t *doc, struct arena *a)
 			.job = text_in(row, "job"),
 			.priority = json_is_integer(priority) ? (int)json_integer_value(priority)
 							      : PRIO_NONE,
-			.lossless = json_is_true(json_object_get(row, "lossless")),
+			.lossless = maybe_of(json_is_true(json_object_get(row, "lossless"))),
 			.grew = {number_in(row, "drops"), number_in(row, "errors"),
 				number_in(row, "flaps"), number_in(row, "marked"),
 				number_in(row, "packets"), number_in(row, "octets")}};
