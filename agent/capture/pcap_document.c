@@ -7,7 +7,7 @@
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
-#include "agent/capture/pcap_value.h"
+#include "agent/capture/pcap_row.h"
 
 /* ---- what is no RoCE: counters by number, and the names of frequent ones ---- */
 

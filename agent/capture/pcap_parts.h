@@ -1,8 +1,8 @@
 /*
  * pcap_parts - the parts of the document of a capture. Each stands in a file of its own,
- * pcap_put_NAME.c (the shortest in pcap_document.c), puts the keys of one subject into the document
- * and adds the verdicts about them (pcap_verdict.h). pcap_document() calls them in the order of
- * this header.
+ * pcap_put_NAME.c (the shortest in pcap_document.c, that of the rhythm in pcap_rhythm.c), puts the
+ * keys of one subject into the document and adds the verdicts about them (pcap_verdict.h).
+ * pcap_document() calls them in the order of this header.
  *
  * To add one: declare it here, call it there.
  */
@@ -12,7 +12,6 @@
 
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_row.h"
-#include "agent/capture/pcap_value.h"
 
 /* tunnels, mirrors, what could not be opened, other transports */
 void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading);

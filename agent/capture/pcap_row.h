@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include "base/base.h"
+#include <arpa/inet.h>
 
 enum { PCAP_ROW_DEPTH = 4 }; /* objects and lists within each other */
 
@@ -61,3 +62,14 @@ void pcap_row_value(struct pcap_row *row, const char *key, json_t *value);
 void pcap_row_open(struct pcap_row *row, const char *key); /* an object, until pcap_row_close() */
 void pcap_row_open_list(struct pcap_row *row, const char *key);
 void pcap_row_close(struct pcap_row *row);
+
+/* pcap_value - single values in the document of a capture. */
+
+/* pcap_count_put - a counter into @object. */
+void pcap_count_put(json_t *object, const char *key, uint64_t value);
+
+/* pcap_address_text - @family 4 or 6, @address as in struct roce_packet. Returns @buf. */
+const char *pcap_address_text(
+	char buf[INET6_ADDRSTRLEN], uint8_t family, const uint8_t address[16]);
+/* pcap_address_put - the same into @object. */
+void pcap_address_put(json_t *object, const char *key, uint8_t family, const uint8_t address[16]);

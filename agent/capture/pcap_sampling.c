@@ -1,7 +1,7 @@
 /* pcap_sampling - what is known of the sampling of a capture. */
 #include "agent/capture/pcap_sampling.h"
 
-#include "agent/capture/pcap_value.h"
+#include "agent/capture/pcap_row.h"
 #include "agent/capture/pcap_verdict.h"
 
 enum {

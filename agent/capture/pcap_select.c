@@ -1,7 +1,7 @@
 /* pcap_select - hosts, queue pairs, a priority and times. */
 #include "agent/capture/pcap_select.h"
 
-#include "agent/capture/pcap_value.h"
+#include "agent/capture/pcap_row.h"
 #include "agent/document/json_value.h"
 
 #define QP_MAX 0xffffffu

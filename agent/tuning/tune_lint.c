@@ -2,7 +2,7 @@
 #include "agent/tuning/tune_lint.h"
 
 #include "agent/client/client.h"
-#include "agent/history/state_read.h"
+#include "agent/history/window_walk.h"
 #include "config/config.h"
 
 /* Does a port of the canary lead over the same kind of link? */

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "analyzers/xray/xray_bits.h"
+#include "analyzers/xray/xray_form.h"
 #include "base/base.h"
 
 struct xray_sample {

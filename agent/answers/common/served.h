@@ -1,8 +1,8 @@
 /*
  * served - the table of documents that every surface offers: the command line prints them
  * (--format json), the HTTP API serves them below /api/v1, the MCP server offers them as tools. A
- * row is one document: its path, what may be asked for, and the function that makes it. One file
- * per group of rows, its word in RW_DOCUMENTS in CMakeLists.txt. The OpenAPI text and the list of
+ * row is one document: its path, what may be asked for, and the function that makes it. A
+ * group of rows has its word in RW_DOCUMENTS in CMakeLists.txt. The OpenAPI text and the list of
  * MCP tools are printed from this table.
  *
  * The functions read through the client only; they keep nothing between two calls.

@@ -12,7 +12,7 @@
 #include "agent/answers/common/text.h"
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
-#include "agent/history/state_read.h"
+#include "agent/history/window_walk.h"
 #include "analyzers/measure/links.h"
 #include "config/config.h"
 #include "db/model/cause.h"

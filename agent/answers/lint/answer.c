@@ -3,7 +3,7 @@
 
 #include "agent/answers/topology/topology_document.h"
 #include "agent/client/client.h"
-#include "agent/history/state_read.h"
+#include "agent/history/window_walk.h"
 #include "analyzers/lint/lint_pairs.h"
 #include "config/config.h"
 #include "db/model/cause.h"

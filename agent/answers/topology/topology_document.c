@@ -2,7 +2,7 @@
 #include "agent/answers/topology/topology_document.h"
 
 #include "agent/client/client.h"
-#include "agent/history/state_read.h"
+#include "agent/history/window_walk.h"
 #include "config/config.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"

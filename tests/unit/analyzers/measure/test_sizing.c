@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzers/measure/sizing.h"
+#include "analyzers/measure/formulas.h"
 
 static void assert_near(double got, double wanted, double ratio)
 {
