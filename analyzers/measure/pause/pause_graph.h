@@ -64,5 +64,3 @@ struct pause_graph {
 const struct pause_graph *pause_graph(const struct analyzer_in *in);
 /* pause_graph_rings - its edges and rings alone, in in->arena. */
 const struct pause_graph *pause_graph_rings(const struct analyzer_in *in);
-
-#endif
