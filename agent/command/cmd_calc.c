@@ -4,6 +4,7 @@
 
 #include "agent/document/json_value.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/measure/sizing.h"
 
 enum input {
 	IN_MODEL,

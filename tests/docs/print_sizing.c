@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "analyzers/measure/formulas.h"
+#include "analyzers/measure/sizing.h"
 
 #define PORTS 64
 

@@ -5,8 +5,8 @@
 static const struct field steps_usual_fields[] = {
 	TEXT(slot, "Time of the week.", .known = true),
 	COUNT(slots, "Weeks it comes from."),
-	NUMBER(octets_per_s, UNIT_NONE, "Usual throughput."),
-	NUMBER(spread_octets_per_s, UNIT_NONE, "How far it varies."),
+	NUMBER(octets_per_s, UNIT_NONE, "Usual throughput.", .type = "bytes_per_second"),
+	NUMBER(spread_octets_per_s, UNIT_NONE, "How far it varies.", .type = "bytes_per_second"),
 };
 static SHAPE_OF(steps_usual, "Usual", "What a job usually moves.", .common = true);
 #undef SHAPE
@@ -20,7 +20,7 @@ static const struct field steps_told_fields[] = {
 	TEXT(measured_at, "Where throughput is measured.", .known = true),
 	NUMBER(block_s, UNIT_SECONDS, "Time that one value is about."),
 	NUMBER(coverage_ratio, UNIT_RATIO, "Share of the expected samples that were there."),
-	NUMBER(octets_per_s, UNIT_NONE, "Throughput."),
+	NUMBER(octets_per_s, UNIT_NONE, "Throughput.", .type = "bytes_per_second"),
 	NUMBER(step_declared_s, UNIT_SECONDS, "Step time of the configuration."),
 	NUMBER(step_s, UNIT_SECONDS,
 		"Step time that was found; null: not visible at this polling interval."),
@@ -29,7 +29,7 @@ static const struct field steps_told_fields[] = {
 	NUMBER(duty_ratio, UNIT_RATIO, "Share of a step in which data is exchanged."),
 	NUMBER(rhythm_confidence_ratio, UNIT_RATIO, "How sure the step time is, 0 to 1."),
 	NUMBER(sample_s, UNIT_SECONDS, "Time between two samples."),
-	NUMBER(idle_s, UNIT_SECONDS, "Time without traffic in the range.", .known = true),
+	NUMBER(idle_s, UNIT_SECONDS, "Time without traffic in the range."),
 	PART_AT(usual, steps_usual, "What is usual at this time of the week."),
 };
 static SHAPE_OF(steps_told, "StepJob", "A job.", .common = true);
@@ -40,7 +40,8 @@ static const struct field steps_level_fields[] = {
 	TEXT(job, "Job.", .head = "job"),
 	TIME(from, "Begin.", .known = true, .head = "from"),
 	TIME(to, "End.", .known = true, .head = "to"),
-	NUMBER(octets_per_s, UNIT_NONE, "Throughput.", .head = "octets_per_s"),
+	NUMBER(octets_per_s, UNIT_NONE, "Throughput.", .type = "bytes_per_second",
+		.head = "octets_per_s"),
 	NUMBER(error_ratio, UNIT_RATIO, "Uncertainty of it.", .head = "error_ratio"),
 	NUMBER(change_ratio, UNIT_RATIO, "Change against the level before; -0.25: 25 % less.",
 		.head = "change_ratio"),

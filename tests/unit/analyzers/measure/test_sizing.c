@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzers/measure/formulas.h"
+#include "analyzers/measure/sizing.h"
 
 static void assert_near(double got, double wanted, double ratio)
 {
