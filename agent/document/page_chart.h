@@ -33,5 +33,3 @@ void page_add_title(struct str *out, const struct page_block *chart);
 int page_clock_chars(const struct page_block *chart);
 /* page_add_clocks - both ends: "2026-11-21 03:14Z to 2026-11-21 04:14Z". */
 void page_add_clocks(struct str *out, const struct page_block *chart);
-
-#endif
