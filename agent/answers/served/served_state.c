@@ -197,7 +197,7 @@ static int served_query_make(
 		*ret = json_loadb(text, n, JSON_DECODE_INT_AS_REAL, NULL);
 	if (*ret)
 		return 0;
-	return err_set(e, -EIO, "the query_rows cannot be read as JSON");
+	return err_set(e, -EIO, "the rows cannot be read as JSON");
 }
 
 static int served_query_list(
@@ -226,7 +226,7 @@ static const struct served_param query_params[] = {
 
 static const struct served_document query_rows[] = {
 	{.path = "query",
-		.summary = "History of one metric as query_rows: samples, rates or steps; at most "
+		.summary = "History of one metric as rows: samples, rates or steps; at most "
 			   "100,000.",
 		.params = query_params,
 		.span_ns = QUERY_SPAN_NS,
