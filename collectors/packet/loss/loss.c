@@ -656,6 +656,10 @@ static void run_open(struct loss_story *story, const struct stream_psn *own,
 		.rnr = story->rnr,
 		.read = loss_is_read(packet),
 		.starts_message = begins_message(packet)};
+	/* the receiver has had since what it asked for */
+	if (own->acked >> LOSS_FLAG_SHIFT & ACKED_VALID &&
+		psn_distance(own->acked & PSN_MASK, story->nak.psn) > 0)
+		story->run.nak.valid = false;
 	run_lacks(story);
 }
 
@@ -729,8 +733,10 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 	}
 	story->run.late += late;
 	story->run.again += !late;
-	if (psn_distance((packet->psn + 1) & PSN_MASK, story->run.expect) > 0)
+	if (psn_distance((packet->psn + 1) & PSN_MASK, story->run.expect) > 0) {
 		story->run.expect = (packet->psn + 1) & PSN_MASK;
+		story->run.newest_ns = t_ns;
+	}
 	own->when = loss_when(t_ns);
 	own->ip_id = packet->ip_id;
 	settle(loss, own);
@@ -948,8 +954,11 @@ static bool run_crossed(
 	const struct loss *loss, const struct loss_story *story, uint32_t psn, int64_t t_ns)
 {
 	const struct loss_run *run = &story->run;
+	int64_t came_ns = run->t_ns;
+	if (((psn + 1) & PSN_MASK) == run->expect)
+		came_ns = run->newest_ns;
 	return run->open && story->went_alone && psn_distance(psn, run->from) >= 0 &&
-		psn_distance(psn, run->expect) < 0 && t_ns - run->t_ns <= loss->round_ns;
+		psn_distance(psn, run->expect) < 0 && t_ns - came_ns <= loss->round_ns;
 }
 
 static void nak_add(

@@ -61,6 +61,7 @@ struct loss_nak {
 
 struct loss_run { /* packets that come again */
 	int64_t t_ns, idle_ns;
+	int64_t newest_ns; /* of the one before .expect */
 	uint32_t from, expect;
 	uint32_t again, late; /* seen before; missing before */
 	uint32_t acked_before; /* stream_psn.acked when it began */

@@ -126,6 +126,10 @@ static void test_loss_in_the_network(void **state)
 			true},
 		{"selective, nothing missing here", "w1..20 n10 w21..25 w10 w26..30 a30",
 			"lost_beyond:10:0", 1},
+		{"selective, asked for while it was on its way again",
+			"w1..9 w11..20 n10 w21..25 w10 w26..30 a30 w31..40 w42..50 +67000 "
+			"w35..40 +20 w41 n41 w41 w51..60 a60",
+			"selective_repeat:10:1 timeout:41:1 unknown:41:0", 9},
 		{"timeout of the last ones", "w1..10 a8 +67000 w9..10 a10", "timeout:9:0", 2},
 		{"timeout of the only one", "w1 a1 w2 +67000 w2 a2", "timeout:2:0", 1},
 		{"timeout with a gap here", "w1..5 w7..8 a5 +67000 w6..8 a8", "timeout:6:1", 3},
