@@ -126,9 +126,8 @@ json_t *pcap_other_json(const struct pcap_other *other)
 
 /* ---- pcap_put_input -------------------------------------------------------- */
 
-/* pcap_put_input - what was read, and what it holds beside RoCE. */
-
-/* names of the files that were read; pcap_put_findings() reports those that failed */
+/* What was read, and what it holds beside RoCE: names of the files that were read;
+ * pcap_put_findings() reports those that failed */
 static void pcap_put_input(json_t *document, struct pcap_reading *reading)
 {
 	const struct pcap_input *input = &reading->input;
@@ -147,8 +146,6 @@ static void pcap_put_input(json_t *document, struct pcap_reading *reading)
 }
 
 /* ---- pcap_put_packets ------------------------------------------------------ */
-
-/* pcap_put_packets - what was captured: frames, opcodes, ECN, ICRC, errors, time. */
 
 static json_t *json_opcodes(const struct roce_count *count)
 {
@@ -261,8 +258,6 @@ static void pcap_put_packets(json_t *document, struct pcap_reading *reading)
 }
 
 /* ---- pcap_put_copies ------------------------------------------------------- */
-
-/* pcap_put_copies - packets that were captured more than once. */
 
 /* What a person would call each way in which copies differ from their packets. */
 static const char *const copies_come[COPY_FROM_COUNT] = {

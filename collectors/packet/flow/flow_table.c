@@ -5,12 +5,8 @@
 #include "base/cleanup.h"
 #include "collectors/packet/flow/flow_store.h"
 
-/*
- * flow_peers - which data stream an acknowledgement, NAK or CNP is about. The rules stand in
- * flow_table.h.
- *
- * flow_peers - finds the stream of the reversed address pair.
- */
+/* flow_peers - which data stream of the reversed address pair an acknowledgement, NAK or CNP is
+ * about. The rules stand in flow_table.h. */
 
 enum {
 	PSN_WINDOW = 65536, /* how far behind a stream's newest PSN an acknowledgement may point */
@@ -127,8 +123,6 @@ static struct flow_stream *flow_peer_of(
  * the least sixteenth is found in one walk and used up before the next. What goes then had at most
  * N / (15/16 m) octets of N in a table of m, so every direction with more than that share is kept:
  * the paper's bound, wider by 1/15. Single-threaded.
- *
- * flow_evict - the least ones, and the estimates of what is distinct.
  */
 
 enum { VICTIM_SHARE = 16, EVICT_TRIES_MAX = 64 };

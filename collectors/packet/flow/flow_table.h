@@ -138,20 +138,14 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
 	struct flow_hit *ret);
 
 /*
- * The same in steps, for a caller that has the next packets at hand: memory is asked for some
- * packets ahead, and is there when flow_table_add_hashed() needs it. In this order, with other
- * packets in between:
+ * The same in steps, for a caller that has more packets at hand: each step for all of them, so that
+ * memory is there when the next one needs it.
  *   flow_table_hash, flow_table_fetch_slot
- *
  *   flow_table_fetch_qp       the id at which the packet's direction probably is, or FLOW_NONE
- *
  *   flow_table_fetch_stream   of that id: the stream, or the one that the direction answers; where
  *                             neither is known, the pair of hosts
- *
  *   flow_table_fetch_pair     of that pair: its newest stream
- *
  *   flow_table_fetch_peer     the direction of that one, for an answer
- *
  *   flow_table_add_hashed     @probably: that id
  */
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet);

@@ -50,8 +50,7 @@ static void hole_make_room(struct loss_story *story)
 			hole_drop(story, i);
 }
 
-/* loss.c
- * [@from, @to) was missing when it was sent again */
+/* [@from, @to) was missing when it was sent again */
 static void loss_hole_add(struct loss_story *story, uint32_t from, uint32_t to, bool doubt)
 {
 	hole_make_room(story);
@@ -330,7 +329,6 @@ static bool response_anew(const struct loss_rare *rare, uint32_t psn)
 	return ahead < -PSN_BACK_MAX || ahead > PSN_AHEAD_MAX;
 }
 
-/* loss.c */
 static void loss_response_add(
 	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
 {

@@ -1,4 +1,4 @@
-/* loss_state - what loss.c, loss_judge.c and loss_judge.c share; nobody else includes it. */
+/* loss_state - what loss.c, loss_judge.c and loss_ring.c share; nobody else includes it. */
 #ifndef RW_COLLECTORS_LOSS_STATE_H
 #define RW_COLLECTORS_LOSS_STATE_H
 
@@ -181,7 +181,6 @@ void loss_tell(struct loss *loss, struct loss_story *story, const struct loss_ev
 enum loss_where loss_where(const struct loss *loss, const struct loss_story *story,
 	const struct stream_psn *about, uint32_t psn);
 
-/* loss_judge.c */
 void loss_judge_run(struct loss *loss, struct loss_story *story);
 /* a READ request that came again: which responses were seen is known now, not later */
 void loss_judge_reread(struct loss *loss, struct loss_rare *rare);
