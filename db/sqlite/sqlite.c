@@ -113,9 +113,10 @@ static int sqlite_store_settle(void *state, struct err *e)
 	if (!writer->db)
 		return 0;
 	const int rc = writer_checkpoint(writer);
-	if (rc == SQLITE_OK)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "checkpoint", writer->o.path);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, writer->db, rc, "checkpoint", writer->o.path);
+	writer_suspect_lock(writer, &writer->copy_locked);
+	return 0;
 }
 
 static int sqlite_store_newest(void *state, int64_t *ret)

@@ -15,6 +15,7 @@ struct fault_file {
 	sqlite3_file base; /* first */
 	const char *name; /* SQLite's, valid as long as the file is open; NULL: temporary */
 	bool main_file;
+	int unreleased, unreleased_shared; /* bits of locks on shared memory */
 	sqlite3_file real[]; /* .szOsFile of the real VFS */
 };
 
@@ -181,16 +182,35 @@ static int fault_shm_map(sqlite3_file *f, int page, int size, int extend, void v
 	return fault_below(f)->pMethods->xShmMap(fault_below(f), page, size, extend, ret);
 }
 
+/* A lock whose release failed stays in the way of its own holder: SQLite's VFS for unix finds it so
+ * from 3.42 on, older ones do not. */
+static bool fault_shm_in_way(struct fault_file *file, int locks, int flags)
+{
+	if (flags & SQLITE_SHM_SHARED)
+		return file->unreleased & locks;
+	return (file->unreleased | file->unreleased_shared) & locks;
+}
+
 static int fault_shm_lock(sqlite3_file *f, int offset, int n, int flags)
 {
-	enum fault_op op = FAULT_SHM_LOCK;
+	struct fault_file *file = fault_file(f);
+	const int locks = ((1 << n) - 1) << offset;
+	const bool release = flags & SQLITE_SHM_UNLOCK;
+	int rc = fault_of(release ? FAULT_SHM_UNLOCK : FAULT_SHM_LOCK, f);
 
-	if (flags & SQLITE_SHM_UNLOCK)
-		op = FAULT_SHM_UNLOCK;
-	const int rc = fault_of(op, f);
-	if (rc != SQLITE_OK)
-		return rc;
-	return fault_below(f)->pMethods->xShmLock(fault_below(f), offset, n, flags);
+	if (rc != SQLITE_OK && release && flags & SQLITE_SHM_SHARED)
+		file->unreleased_shared |= locks;
+	else if (rc != SQLITE_OK && release)
+		file->unreleased |= locks;
+	if (rc == SQLITE_OK && !release && fault_shm_in_way(file, locks, flags))
+		return SQLITE_BUSY;
+	if (rc == SQLITE_OK)
+		rc = fault_below(f)->pMethods->xShmLock(fault_below(f), offset, n, flags);
+	if (rc == SQLITE_OK && release) {
+		file->unreleased &= ~locks;
+		file->unreleased_shared &= ~locks;
+	}
+	return rc;
 }
 
 static void fault_shm_barrier(sqlite3_file *f)

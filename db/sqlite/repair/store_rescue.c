@@ -13,6 +13,7 @@
 #include "db/sqlite/write/store_write.h"
 
 #define REOPEN_AFTER 3 /* failed transactions in a row: then the connection itself is suspected */
+#define REOPEN_AFTER_LOCKED 5 /* the same where a lock was in the way each time */
 
 /* The lock file may have gone with the database: another writer could then lock a new one. */
 static int rescue_lock(struct store_writer *writer, struct err *e)
@@ -91,13 +92,36 @@ int writer_rescue(struct store_writer *writer, struct err *e)
 }
 
 /* What another connection would not change. */
-static const int blameless[] = {SQLITE_FULL, SQLITE_NOMEM, SQLITE_BUSY, SQLITE_LOCKED,
-	SQLITE_INTERRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG, SQLITE_RANGE};
+static const int blameless[] = {SQLITE_FULL, SQLITE_NOMEM, SQLITE_INTERRUPT, SQLITE_CONSTRAINT,
+	SQLITE_MISMATCH, SQLITE_TOOBIG, SQLITE_RANGE};
+
+/* Does another process hold a lock on the file or on its log? */
+static bool locked_by_another(const struct store_writer *writer)
+{
+	rw_cleanup(str_done) struct str who = {0};
+	store_holders_text(writer->o.path, "-shm", &who);
+	store_holders_text(writer->o.path, "", &who);
+	return who.n > 0;
+}
+
+void writer_suspect_lock(struct store_writer *writer, int *times)
+{
+	if (*times < REOPEN_AFTER_LOCKED || locked_by_another(writer) || writer_place(writer) < 0)
+		return;
+	writer->failed = *times;
+	*times = 0;
+	writer_close_file(writer);
+}
 
 void writer_suspect(struct store_writer *writer, int rc)
 {
 	if (rc == SQLITE_OK) {
-		writer->failed = 0;
+		writer->failed = writer->locked = 0;
+		return;
+	}
+	if ((rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED) {
+		writer->locked++;
+		writer_suspect_lock(writer, &writer->locked);
 		return;
 	}
 	for (size_t i = 0; i < rw_countof(blameless); i++)
@@ -145,7 +169,7 @@ int writer_reopen(struct store_writer *writer, struct err *e)
 		writer_close_file(writer);
 		return r;
 	}
-	log_warn("store", "%s was closed and opened anew after %d failed transactions", path,
+	log_warn("store", "%s was closed and opened anew after %d failed attempts to write", path,
 		writer->failed);
 	writer->failed = 0;
 	writer_names_unresolve(writer);

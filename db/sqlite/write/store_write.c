@@ -80,11 +80,16 @@ int writer_checkpoint(struct store_writer *writer)
 	if (writer->wal_pages >= enough)
 		rc = sqlite3_wal_checkpoint_v2(
 			writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+	if (rc == SQLITE_BUSY) { /* another connection copies; the next commit tries again */
+		writer->copy_locked++;
+		return SQLITE_OK;
+	}
+	writer->copy_locked = 0;
 	const bool long_log = in_log >= RESTART_SHARE * enough;
 	if (rc == SQLITE_OK && long_log && mono_now().ns >= writer->restart_after_ns)
 		rc = checkpoint_restart(writer, &in_log, &copied);
 	checkpoint_say(writer, in_log > HELD_PAGES && copied < in_log, in_log);
-	if (rc == SQLITE_BUSY) /* another connection copies; the next commit tries again */
+	if (rc == SQLITE_BUSY) /* readers are there */
 		return SQLITE_OK;
 	return rc;
 }

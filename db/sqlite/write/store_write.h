@@ -407,6 +407,7 @@ struct store_writer {
 	dev_t file_device; /* which file .db has open */
 	ino_t file_inode;
 	int failed; /* transactions in a row */
+	int locked, copy_locked; /* the same and checkpoints, of which a lock was in the way */
 	int last_rc; /* of the newest operation that failed */
 	/* the newest row of each counted table, as of the newest commit */
 	int64_t newest_id[WRITER_COUNTED];
@@ -497,9 +498,13 @@ int writer_rescue(struct store_writer *writer, struct err *e);
 int writer_set_aside(struct store_writer *writer, struct err *e);
 
 /* writer_suspect - after a transaction that ended with @rc: when several in a row failed by
- * anything but want of room, memory or a lock, the connection is closed, and the next transaction
- * opens another. A file that has no name any more is not closed: that would be its end. */
+ * anything but want of room or memory, the connection is closed, and the next transaction opens
+ * another. A file that has no name any more is not closed: that would be its end. */
 void writer_suspect(struct store_writer *writer, int rc);
+/* writer_suspect_lock - a lock was in the way so many @times in a row. After some, when no other
+ * process holds one, it is this connection's own: its release failed, and SQLite from 3.42 on finds
+ * it in the way until the connection is closed. */
+void writer_suspect_lock(struct store_writer *writer, int *times);
 /* writer_reopen - a closed file is opened again, and the log says so. 0, also when it was open;
  * -EEXIST: another file stands in its place; other negative errno. */
 int writer_reopen(struct store_writer *writer, struct err *e);
