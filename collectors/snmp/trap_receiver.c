@@ -8,13 +8,27 @@
 
 #define RATE 10 /* traps a second and sender */
 #define BURST 50 /* a line card that goes down takes its ports along */
-#define SENDERS_MAX 4096 /* all senders beyond, and all unknown ones, share one allowance */
+#define STRANGERS_RATE 100 /* of all senders together that are no device */
+#define STRANGERS_BURST 500
+#define SENDERS_MAX 4096 /* devices beyond are as strangers */
+#define STRANGERS_MAX 64 /* whose allowances are remembered */
+
+/* A token bucket (monotonic time). */
+struct trap_allowance {
+	double left;
+	int64_t at_ns;
+};
 
 struct trap_sender {
-	double allowance;
-	int64_t at_ns;
+	struct trap_allowance allowance;
 	uint32_t last_inform;
 	bool has_inform;
+};
+
+/* They choose their addresses: the place of the one that was quiet longest goes to a new one. */
+struct trap_stranger {
+	char host[64];
+	struct trap_allowance allowance;
 };
 
 struct trap_receiver {
@@ -23,41 +37,73 @@ struct trap_receiver {
 	trap_find_fn *find;
 	void *arg;
 	struct snmp_trap_io *io;
-	struct smap *index; /* host -> into senders; 0 = strangers */
-	struct trap_sender *senders;
+	struct smap *index; /* host -> into senders */
+	struct trap_sender *senders; /* devices */
 	size_t n_senders, cap_senders;
+	struct trap_stranger strangers[STRANGERS_MAX];
+	struct trap_allowance all_strangers;
 	struct trap_counters counters;
 	struct complaint unknown, refused, malformed, limited;
 };
 
 /* ---- rate limit of each sender ---------------------------------------------------- */
 
-static struct trap_sender *trap_receiver_sender_of(
-	struct trap_receiver *receiver, const char *host, bool known)
+static bool allowance_take(
+	struct trap_allowance *allowance, int64_t now_ns, double rate, double burst)
 {
-	uint64_t at = 0;
-	if (known && !smap_get(receiver->index, host, strlen(host), &at) &&
-		receiver->n_senders < SENDERS_MAX) {
-		at = receiver->n_senders;
-		rw_grow(receiver->senders, receiver->n_senders, receiver->cap_senders);
-		receiver->senders[receiver->n_senders++] = (struct trap_sender){.allowance = BURST};
-		smap_put(receiver->index, host, strlen(host), at);
-	}
-	return &receiver->senders[at];
+	if (allowance->at_ns)
+		allowance->left += (double)(now_ns - allowance->at_ns) * rate / 1e9;
+	if (!allowance->at_ns || allowance->left > burst)
+		allowance->left = burst;
+	allowance->at_ns = now_ns;
+	if (allowance->left < 1)
+		return false;
+	allowance->left -= 1;
+	return true;
 }
 
-/* A token bucket (monotonic time). */
-static bool trap_receiver_allowed(struct trap_sender *sender, mono_t now)
+/* NULL: there are too many. */
+static struct trap_sender *trap_receiver_sender_of(struct trap_receiver *receiver, const char *host)
 {
-	if (sender->at_ns)
-		sender->allowance += (double)(now.ns - sender->at_ns) * RATE / 1e9;
-	sender->at_ns = now.ns;
-	if (sender->allowance > BURST)
-		sender->allowance = BURST;
-	if (sender->allowance < 1)
-		return false;
-	sender->allowance -= 1;
-	return true;
+	uint64_t at = 0;
+	if (smap_get(receiver->index, host, strlen(host), &at))
+		return &receiver->senders[at];
+	if (receiver->n_senders == SENDERS_MAX)
+		return NULL;
+	smap_put(receiver->index, host, strlen(host), receiver->n_senders);
+	rw_grow(receiver->senders, receiver->n_senders, receiver->cap_senders);
+	receiver->senders[receiver->n_senders] = (struct trap_sender){0};
+	return &receiver->senders[receiver->n_senders++];
+}
+
+static struct trap_stranger *trap_receiver_stranger(
+	struct trap_receiver *receiver, const char *host)
+{
+	struct trap_stranger *quiet = &receiver->strangers[0];
+	for (size_t i = 0; i < STRANGERS_MAX; i++) {
+		struct trap_stranger *stranger = &receiver->strangers[i];
+		if (str_eq(stranger->host, host))
+			return stranger;
+		if (stranger->allowance.at_ns < quiet->allowance.at_ns)
+			quiet = stranger;
+	}
+	*quiet = (struct trap_stranger){0};
+	snprintf(quiet->host, sizeof(quiet->host), "%s", host);
+	return quiet;
+}
+
+/* A device has an allowance of its own; a stranger one, too, and a part in that of all. */
+static bool trap_receiver_allowed(struct trap_receiver *receiver, const char *host, bool known)
+{
+	const int64_t now_ns = loop_now(receiver->loop).ns;
+	struct trap_sender *device = NULL;
+	if (known)
+		device = trap_receiver_sender_of(receiver, host);
+	if (device)
+		return allowance_take(&device->allowance, now_ns, RATE, BURST);
+	struct trap_stranger *stranger = trap_receiver_stranger(receiver, host);
+	return allowance_take(&stranger->allowance, now_ns, RATE, BURST) &&
+		allowance_take(&receiver->all_strangers, now_ns, STRANGERS_RATE, STRANGERS_BURST);
 }
 
 static void complain_unknown(struct trap_receiver *receiver, const char *host, size_t n)
@@ -85,7 +131,7 @@ static bool on_datagram(void *arg, const char *host, int version)
 	size_t n = 0;
 	bool known = r->find(r->arg, host, &n) != NULL;
 	r->counters.received++;
-	if (!trap_receiver_allowed(trap_receiver_sender_of(r, host, known), loop_now(r->loop))) {
+	if (!trap_receiver_allowed(r, host, known)) {
 		r->counters.limited++;
 		refused_add(&r->counters.by_limited, host);
 		complain(&r->limited, loop_now(r->loop), LOG_WARN_, "traps",
@@ -145,9 +191,11 @@ static struct snmp_target *target_of(
 static bool trap_receiver_repeated(
 	struct trap_receiver *receiver, const struct snmp_trap_message *message)
 {
-	if (!message->pdu.inform)
+	struct trap_sender *s = NULL;
+	if (message->pdu.inform)
+		s = trap_receiver_sender_of(receiver, message->host);
+	if (!s)
 		return false;
-	struct trap_sender *s = trap_receiver_sender_of(receiver, message->host, true);
 	bool again = s->has_inform && s->last_inform == message->request_id;
 	s->has_inform = true;
 	s->last_inform = message->request_id;
@@ -222,8 +270,6 @@ int trap_receiver_new(struct loop *loop, const struct config_traps *traps, const
 	struct trap_receiver *r = rw_calloc(1, sizeof(*r));
 	*r = (struct trap_receiver){
 		.loop = loop, .sink = *sink, .find = find, .arg = arg, .index = smap_new()};
-	rw_grow(r->senders, r->n_senders, r->cap_senders);
-	r->senders[r->n_senders++] = (struct trap_sender){.allowance = BURST}; /* strangers */
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < traps->n_credentials; i++)
 		rc = credential_read(traps->credentials[i]->snmp, &secrets[i], &v[i], e);

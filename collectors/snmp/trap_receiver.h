@@ -6,7 +6,9 @@
  * A sender is known by its address: that of exactly one polled device (or the agent address in a v1
  * trap). Traps of other senders are dropped, counted and logged with growing gaps. Per sender at
  * most BURST at once and RATE a second are read, so that a storm costs neither the loop nor the
- * database. Loop thread.
+ * database. Senders that are no device have each as much, and all of them together STRANGERS_RATE:
+ * a storm of one keeps no relay of v1 traps out, and many addresses cost no more than ten devices.
+ * Loop thread.
  */
 #pragma once
 

@@ -224,6 +224,56 @@ static void test_storm(void **state)
 	assert_int_equal(b.w.told[0].state, TARGET_UP);
 }
 
+/* A v1 trap of the agent 127.0.0.1, which is a device. */
+static void relay_send(int fd)
+{
+	/* RFC 1157 4.1.6: version 0, "secret"; 1.3.6.1.4.1.8072.3.2.10, agent, coldStart */
+	static const uint8_t trap[] = "\x30\x2a\x02\x01\x00\x04\x06secret\xa4\x1d\x06\x0a"
+				      "\x2b\x06\x01\x04\x01\xbf\x08\x03\x02\x0a\x40\x04\x7f"
+				      "\x00\x00\x01\x02\x01\x00\x02\x01\x00\x43\x01\x00\x30"
+				      "\x00";
+	struct sockaddr_in to = {.sin_family = AF_INET,
+		.sin_port = htons(b.config.port),
+		.sin_addr = {htonl(INADDR_LOOPBACK)}};
+	b.wanted++;
+	assert_int_equal(sendto(fd, trap, sizeof(trap) - 1, 0, (struct sockaddr *)&to, sizeof(to)),
+		sizeof(trap) - 1);
+}
+
+static int sender_at(uint32_t host)
+{
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {htonl(host)}};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	return fd;
+}
+
+/* Senders that are no device: what one of them sends too often keeps another one's out as little as
+ * a device's; of many addresses no more is read than of ten devices. */
+static void test_strangers(void **state)
+{
+	const struct trap_counters *n = trap_receiver_counters(b.r);
+	int loud = sender_at(0x7f000042), relay = sender_at(0x7f000043);
+	for (int i = 0; i < 300; i++)
+		relay_send(loud);
+	world_wait(&b.w, all_received, 20, "the loud sender is received");
+	assert_true(n->limited >= 200);
+	const uint64_t events = n->events;
+	relay_send(relay);
+	world_wait(&b.w, all_received, 20, "the relay is received");
+	assert_int_equal(n->events, events + 1);
+	for (uint32_t i = 0; i < 1500; i++) {
+		int fd = sender_at(0x7f010000 + i);
+		relay_send(fd);
+		close(fd);
+		if (i % 100 == 99) /* less than the socket's buffer holds */
+			world_wait(&b.w, all_received, 20, "the many are received");
+	}
+	assert_true(n->limited >= 200 + 500);
+	close(loud);
+	close(relay);
+}
+
 static void test_refused_start(void **state)
 {
 	struct trap_receiver *second = NULL;
@@ -247,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_storm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_strangers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_start, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
