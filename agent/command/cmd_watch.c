@@ -208,6 +208,31 @@ static void status_put_refused(FILE *out, const struct agent_refused *refused)
 	fputc('\n', out);
 }
 
+/* "refused at otlp (share): 127.0.0.1 12, 127.0.0.2 3", a line for each receiver and reason. */
+static void status_put_refusals(FILE *out, const struct status_answer *status)
+{
+	enum { SENDERS_SHOWN = 4 };
+	size_t n = 0;
+	for (size_t i = 0; i < status->n_refused; i += n) {
+		const struct refused_fact *first = &status->refused[i];
+		rw_cleanup(str_done) struct str line = {0};
+		str_addf(&line, "refused at %s (%s): ", first->receiver, first->reason);
+		for (n = 0; i + n < status->n_refused; n++) {
+			const struct refused_fact *row = &first[n];
+			if (!str_eq(row->receiver, first->receiver) ||
+				!str_eq(row->reason, first->reason))
+				break;
+			if (n < SENDERS_SHOWN)
+				str_addf(&line, "%s%s %" PRIu64, str_if(n > 0, ", "), row->sender,
+					row->times);
+		}
+		if (n > SENDERS_SHOWN)
+			str_addf(&line, " and %zu more", n - SENDERS_SHOWN);
+		text_put(out, line.s);
+		fputc('\n', out);
+	}
+}
+
 /* What the store cannot do, and a line for each system to which it sends. */
 static void status_put_store_facts(FILE *out, const struct status_answer *status)
 {
@@ -255,6 +280,7 @@ static void status_put_head(FILE *out, const struct status_answer *status)
 		fprintf(out, "open incidents %" PRIu64 "\n", status->open_incidents);
 	status_put_refused(out, status->agent.reload_refused);
 	status_put_store_facts(out, status);
+	status_put_refusals(out, status);
 	fputc('\n', out);
 }
 

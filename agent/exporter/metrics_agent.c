@@ -110,25 +110,14 @@ static void metrics_emit_dropped(struct metrics_page *page)
 	}
 }
 
-/* Of each "FAMILY/NAME/refused:REASON:SENDER" of the agent's report. */
 static void metrics_emit_refused(struct metrics_page *page)
 {
-	static const char mark[] = "/refused:";
-	const char *key;
-	json_t *value;
-	json_object_foreach ((json_t *)page->health, key, value) {
-		const char *name = strchr(key, '/'), *end = strstr(key, mark);
-		if (!end || name == end)
-			continue;
-		const char *reason = end + strlen(mark), *sender = strchr(reason, ':');
-		if (!sender)
-			continue;
-		const struct metrics_label labels[] = {
-			{"receiver",
-				arena_strndup(page->arena, name + 1, (size_t)(end - name - 1))},
-			{"reason", arena_strndup(page->arena, reason, (size_t)(sender - reason))},
-			{"sender", sender + 1}, {NULL, NULL}};
-		metrics_put(page, labels, json_number_value(value));
+	size_t n;
+	const struct refused_fact *rows = refused_facts_read(page->health, page->arena, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct metrics_label labels[] = {{"receiver", rows[i].receiver},
+			{"reason", rows[i].reason}, {"sender", rows[i].sender}, {NULL, NULL}};
+		metrics_put(page, labels, (double)rows[i].times);
 	}
 }
 

@@ -45,6 +45,16 @@ static const struct field ship_fact_fields[] = {
 SHAPE_OF(ship_fact, "Ship", "How far another store has followed.", .common = true);
 #undef SHAPE
 
+#define SHAPE struct refused_fact
+static const struct field refused_fact_fields[] = {
+	TEXT(receiver, "Name of the receiver; `snmp`: that of traps.", .known = true),
+	TEXT(reason, "Why: `not_allowed`, `share`, `rate` and others.", .known = true),
+	TEXT(sender, "Address of the sender, or the name that it gives itself.", .known = true),
+	COUNT(times, "How often, at least, since the agent started."),
+};
+SHAPE_OF(refused_fact, "Refused", "What a receiver refused a sender.", .common = true);
+#undef SHAPE
+
 /* ---- what the store cannot do ----------------------------------------------- */
 
 static const struct {
@@ -92,6 +102,32 @@ struct store_alarm *store_alarms_read(const json_t *health, struct arena *a, siz
 			.remedy = store_alarms[i].remedy};
 	}
 	*ret_n = n;
+	return rows;
+}
+
+/* ---- whom it refused --------------------------------------------------------- */
+
+struct refused_fact *refused_facts_read(const json_t *health, struct arena *a, size_t *ret_n)
+{
+	static const char mark[] = "/refused:";
+	struct refused_fact *rows =
+		arena_array(a, struct refused_fact, json_object_size(health) + 1);
+	const char *key;
+	json_t *value;
+	*ret_n = 0;
+	json_object_foreach ((json_t *)(uintptr_t)health, key, value) {
+		const char *name = strchr(key, '/'), *end = strstr(key, mark);
+		if (!end || name == end)
+			continue;
+		const char *reason = end + strlen(mark), *sender = strchr(reason, ':');
+		if (!sender || !(json_number_value(value) > 0))
+			continue;
+		rows[(*ret_n)++] = (struct refused_fact){
+			.receiver = arena_strndup(a, name + 1, (size_t)(end - name - 1)),
+			.reason = arena_strndup(a, reason, (size_t)(sender - reason)),
+			.sender = arena_strdup(a, sender + 1),
+			.times = (uint64_t)json_number_value(value)};
+	}
 	return rows;
 }
 

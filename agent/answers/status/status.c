@@ -81,6 +81,7 @@ static const struct field status_answer_fields[] = {
 	PART(data_quality, status_quality, "How complete the data is."),
 	ROWS(alarms, store_alarm, "What the store cannot do."),
 	ROWS(ship, ship_fact, "How far other stores have followed."),
+	ROWS(refused, refused_fact, "Whom the receivers refused, and why."),
 	WORD(state, golden_state, golden_state_names, GOLDEN_STATES,
 		"Is it well: `ok`, `warning`, `critical` or `unknown`."),
 	TEXT(state_why, "The same in a sentence, which is that of every face."),
@@ -701,7 +702,7 @@ static void status_take_devices(
 	}
 }
 
-/* Of a live agent: what it cannot do, and how far those are to which it sends. */
+/* Of a live agent: what it cannot do, how far those are to which it sends, whom it refused. */
 static int status_take_store(struct gathering *gathering, struct status_answer *ret, struct err *e)
 {
 	struct client *client = gathering->client;
@@ -710,10 +711,12 @@ static int status_take_store(struct gathering *gathering, struct status_answer *
 	if (client->agent_alive && !client->past)
 		r = history_sql(client->history,
 			"SELECT key, value FROM health WHERE key GLOB 'store/*' OR key GLOB "
-			"'ship/*'",
+			"'ship/*' OR key GLOB 'push/*/refused:*' OR key GLOB "
+			"'capture/*/refused:*' OR key GLOB 'traps/*/refused:*'",
 			status_take_capture, &store, e);
 	ret->alarms = store_alarms_read(store.health, gathering->arena, &ret->n_alarms);
 	ret->ship = ship_facts_read(client, store.health, gathering->arena, &ret->n_ship);
+	ret->refused = refused_facts_read(store.health, gathering->arena, &ret->n_refused);
 	gathering_done(&store);
 	return r;
 }

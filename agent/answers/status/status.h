@@ -63,6 +63,8 @@ struct status_answer {
 	size_t n_alarms;
 	struct ship_fact *ship;
 	size_t n_ship;
+	struct refused_fact *refused;
+	size_t n_refused;
 	enum golden_state state; /* the one word at the top; never GOLDEN_IDLE */
 	const char *state_why; /* the same sentence on every face */
 	struct verdict_money money;

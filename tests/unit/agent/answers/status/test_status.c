@@ -448,7 +448,10 @@ static void test_store_facts(void **state)
 	const struct store_health rows[] = {{"store/compact_failed", "", 1},
 		{"store/damaged_devices", "", 0}, {"ship/clickhouse/failing_s", "s", 1699999000},
 		{"ship/clickhouse/behind_s", "s", 90},
-		{"ship/clickhouse/waiting_samples", "", 1234}, {"ship/clickhouse/lost", "", 7}};
+		{"ship/clickhouse/waiting_samples", "", 1234}, {"ship/clickhouse/lost", "", 7},
+		{"push/otlp/refused:share:192.0.2.7", "", 9},
+		{"push/otlp/refused:share:2001:db8::7", "", 2},
+		{"traps/snmp/refused:rate:192.0.2.8", "", 0}, {"push/otlp/refused_rate", "", 4}};
 	close_store(w);
 	const struct store_options o = {.path = w->db};
 	assert_int_equal(db_store_open(&o, w->entities, &w->store, NULL), 0);
@@ -464,6 +467,11 @@ static void test_store_facts(void **state)
 	const struct status_answer status = answer_of(w, a);
 	assert_int_equal(status.n_alarms, 1);
 	assert_string_equal(status.alarms[0].severity, "critical");
+	assert_int_equal(status.n_refused, 2);
+	assert_string_equal(status.refused[1].receiver, "otlp");
+	assert_string_equal(status.refused[1].reason, "share");
+	assert_string_equal(status.refused[1].sender, "2001:db8::7");
+	assert_int_equal(status.refused[1].times, 2);
 	assert_int_equal(status.n_ship, 2);
 	ship_fact_text(&status.ship[0], &word);
 	assert_string_equal(word.s,
