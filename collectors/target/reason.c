@@ -21,6 +21,7 @@ void reason_format(struct reason *reason, enum reason_code code, const char *sen
 	va_start(ap, sentence);
 	vsnprintf(reason->text, sizeof(reason->text), sentence, ap);
 	va_end(ap);
+	text_whole(reason->text);
 	reason->code = code;
 }
 
@@ -29,6 +30,7 @@ void reason_of_word(struct reason *reason, enum reason_code code, const char *wo
 	const char *sentence = rows[code].sentence, *at = strstr(sentence, "%s");
 	snprintf(reason->text, sizeof(reason->text), "%.*s%s%s", (int)(at - sentence), sentence,
 		word, at + 2);
+	text_whole(reason->text);
 	reason->code = code;
 }
 
@@ -86,6 +88,7 @@ void reason_from(struct reason *reason, const char *protocol, const char *text)
 	size_t best = 0;
 	reason->code = REASON_UNKNOWN;
 	snprintf(reason->text, sizeof(reason->text), "%s", text);
+	text_whole(reason->text);
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (!rows[i].sentence)
 			continue;
