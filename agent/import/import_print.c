@@ -4,6 +4,7 @@
 
 #include "agent/import/import_sonic.h"
 #include "agent/import/import_internal.h"
+#include "config/address.h"
 #include "config/class_policy.h"
 #include "config/profile/profile.h"
 
@@ -82,9 +83,14 @@ static const char *import_print_role(
 static void device_print(
 	const struct import_set *set, const struct import_device *device, FILE *out)
 {
-	const char *address = device->name;
+	const char *address = device->name, *host;
+	uint16_t port;
 	if (*device->address)
 		address = device->address;
+	/* a name such as ".76" looks like an address and is none */
+	const bool fits = address_split(NULL, address, 161, &host, &port, NULL) == 0;
+	if (!fits)
+		address = "192.0.2.1";
 	fprintf(out,
 		"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: imported "
 		"}%s%s "
@@ -95,6 +101,8 @@ static void device_print(
 		fputs("  # a neighbour; its own file was not read", out);
 	else if (*device->sku && text_is_clean(device->sku))
 		fprintf(out, "  # %s", device->sku);
+	if (!fits)
+		fputs("  # its name can be no address: set the right one", out);
 	fputc('\n', out);
 }
 
