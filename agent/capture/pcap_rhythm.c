@@ -305,6 +305,9 @@ void pcap_put_rhythm(json_t *document, struct pcap_reading *reading)
 {
 	struct pcap_rhythm_found found;
 	pcap_rhythm_find(reading->rhythm, &found);
+	/* 16 MiB that the rows of the report will take */
+	pcap_rhythm_free(reading->rhythm);
+	reading->rhythm = pcap_rhythm_new();
 	if (!found.found)
 		return;
 	json_t *o = json_object();

@@ -492,7 +492,7 @@ static void chooser_sort(struct chooser *chooser)
  * both directions and of their hosts, at every step.
  */
 
-struct ordered {
+struct __attribute__((packed)) ordered { /* 12 bytes: there are two for each row */
 	uint64_t key;
 	uint32_t id;
 };
