@@ -84,7 +84,8 @@ class Switch(threading.Thread):
             self.send([(256, struct.pack(">8Q", now, 1000000 + 50000 * t, 40 * second, 9000 * second, 500 * t, 40 * first, 9000 * first, t)),
                        (257, struct.pack(">4Q", now, peak, t, t))], 2)
             self.ticks += 1
-            self.stop.wait(0.01)
+            # a switch that is busy says nothing for a while just after the onset: that is no end of the pause
+            self.stop.wait(0.1 if t == STORM + 8 else 0.01)
 
 
 class Agent:

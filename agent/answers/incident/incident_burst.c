@@ -20,6 +20,7 @@ struct burst_series { /* of one field */
 	struct burst_field field;
 	uint64_t last, rise, peak, risen;
 	bool begun;
+	int64_t seen_ns; /* of .last */
 	int64_t step_ns, run_ns; /* when it rose last; when that began, after a pause */
 	int64_t t_ns; /* of its onset; 0 = none */
 	uint64_t values;
@@ -173,10 +174,12 @@ static void series_value(
 		return;
 	}
 	series->risen += step;
-	if (step > 0 && t_ns - series->step_ns > QUIET_NS)
+	/* it was seen to stand still: a time of which nothing is known is no rest */
+	if (step > 0 && series->seen_ns - series->step_ns > QUIET_NS)
 		series->run_ns = t_ns;
 	if (step > 0)
 		series->step_ns = t_ns;
+	series->seen_ns = t_ns;
 	bool now = (double)value >= FULL_SHARE * (double)series->peak && series->peak > 0;
 	if (series_counts(series))
 		now = step > 0 && (double)series->risen >= BEGUN_SHARE * (double)series->rise;
