@@ -261,7 +261,8 @@ struct tune_ramp tune_ramp_after(
 {
 	struct tune_ramp ramp = {NAN, NAN};
 	double begin = RAMP_BEGIN * q_pfc;
-	if (prio->kmin < single_queue(site, prio->alpha))
+	/* as it stands by the pool as it is told: what is in order by that has to stay so */
+	if (prio->kmin < dt_limit_bytes(site->pool_bytes, prio->alpha, 1))
 		begin = fmin(begin, IN_ORDER * single_queue(site, alpha));
 	const bool moves = !(site->signs.yes & T_MANY_MARKS) && begin >= site->bdp;
 	double kmin = prio->kmin, kmax = RAMP * kmin;
