@@ -74,7 +74,8 @@ struct marks prio_marks(const struct port_prio *prio, double lossless_mtu)
 	const double packets = packets_of(prio, lossless_mtu);
 	m.stale = prio->out_packets.known && prio->out_packets.value == 0 &&
 		prio->marked.value == 0 && prio->port->out_known &&
-		(double)prio->port->out.octets > OCTETS_MIN;
+		(double)prio->port->out.octets > OCTETS_MIN &&
+		!observed_queues_move(prio->port->device, prio->priority);
 	if (prio->marked.known && packets >= PACKETS_MIN) {
 		m.known = true;
 		m.marked = fmin(prio->marked.value, packets);

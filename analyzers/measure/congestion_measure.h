@@ -23,7 +23,8 @@ struct marks {
 	double marked, packets;
 	bool known; /* marks and at least 1,000 packets were counted in the window */
 	bool alive; /* the counter has ever moved */
-	/* bytes left the port, yet the queue's counters stand: the agent has not refreshed them */
+	/* bytes left the port, yet all queues' counters of the switch stand: its agent has not
+	 * refreshed them */
 	bool stale;
 	unsigned on, off; /* queues whose settings say that marking is enabled, disabled */
 };

@@ -1009,6 +1009,17 @@ const struct port_prio *observed_prio(const struct port_seen *port, int priority
 	return NULL;
 }
 
+bool observed_queues_move(const struct device_seen *device, int priority)
+{
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *port = &device->ports[i];
+		const struct port_prio *prio = port->prios[priority];
+		if (port->class_octets[priority] > 0 || (prio && prio->out_packets.value > 0))
+			return true;
+	}
+	return false;
+}
+
 const char *port_text(const struct port_seen *port, struct arena *a)
 {
 	return arena_printf(a, "%s:%s", port->port->device->name, port->port->name);

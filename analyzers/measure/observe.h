@@ -183,6 +183,10 @@ const struct port_seen *observed_peer(
 /* What is known of @priority at @port, or NULL. */
 const struct port_prio *observed_prio(const struct port_seen *port, int priority);
 
+/* Did any queue of @priority at @device send in the window? Then its agent has refreshed these
+ * counters, and a queue that stands while its port moves is one that sent nothing. */
+bool observed_queues_move(const struct device_seen *device, int priority);
+
 /* Share of the window with samples of the port's octets, 0..1; NAN unknown. */
 static inline double observed_coverage(const struct port_seen *port)
 {

@@ -250,10 +250,7 @@ enum motion queue_motion(
 			return MOTION_UNKNOWN;
 		return MOTION_SOME;
 	}
-	for (size_t i = 0; i < port->device->n_ports; i++)
-		if (port->device->ports[i].class_octets[priority] > 0)
-			return MOTION_NONE;
-	if (isnan(load))
+	if (isnan(load) || observed_queues_move(port->device, priority))
 		return MOTION_NONE;
 	return MOTION_UNKNOWN;
 }

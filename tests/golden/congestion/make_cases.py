@@ -408,8 +408,8 @@ def cnp_starved():
 # --- loss ---
 
 
-def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=76_000, tx_ms=20, pool_peak=None, egress=None, calm_after=None):
-    c = Case("lossless_loss", name, title)
+def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=76_000, tx_ms=20, pool_peak=None, egress=None, calm_after=None, sender=None):
+    c = Case("lossless_loss", name, title, length=60 if sender else 40)
     two_leaves(c)
     c.say(LOSSLESS)
     for n in (1, 2, 49):
@@ -428,6 +428,9 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
             c.value(port, 3, "cfg.pg_headroom_bytes", headroom)
         if peak is not None:
             c.value(port, 3, "pg.headroom_watermark_bytes", peak if hit else 0, window=5)
+    if sender:
+        load(c, sender, 0.02, marks=0, tx_ms=0)
+        c.rate(sender, 3, "queue.out_packets", 0)
     if pool_peak:
         c.value("leaf1:pool:ingress_lossless", "-", "cfg.buffer_pool_bytes", 16_000_000)
         c.value("leaf1:pool:ingress_lossless", "-", "pool.watermark_bytes", pool_peak, window=5)
@@ -439,6 +442,8 @@ CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pa
          cnp_starved]
 LOSSES = [
     loss("headroom", "ingress drops with the headroom used up; after 20 s somebody has mended it", drops=12, peak=76_000, calm_after=20),
+    loss("mended_beside_sender", "as headroom, beside a host that only sends: its queue stands still while other classes pass its port", drops=12, peak=76_000, calm_after=20,
+         sender="leaf1:Ethernet3"),
     loss("nearly", "headroom filled to 94 % while we paused the spine: nothing lost yet", drops=0, peak=71_500),
     loss("pool", "drops while the pool was full and headroom was not", drops=12, peak=20_000, pool_peak=15_900_000),
     loss("discards", "an agent that counts no class: frames discarded on a port that was sending pause", discards=300, headroom=None),
