@@ -123,11 +123,14 @@ static const char *gate_policy(struct gate_in *gate)
 		class_congestion(gate->in->fabric, gate->site->priority);
 	if (class_policy_of(policy)->dcqcn)
 		return NULL;
-	/* XON is of pause itself, whatever marks do */
-	if (policy == CC_PFC_ONLY && gate->plan->rule->family == FAMILY_XON)
+	/* XON and headroom are of pause itself, whatever marks do */
+	const bool pauses = gate->plan->rule->family == FAMILY_XON ||
+		gate->plan->rule->family == FAMILY_HEADROOM;
+	if (policy == CC_PFC_ONLY && pauses)
 		return NULL;
 	return arena_printf(gate->a,
-		"policy: congestion is %s, and thresholds are advised for dcqcn only",
+		"policy: congestion is %s, and thresholds are advised for dcqcn only (headroom and "
+		"XON: for pfc_only, too)",
 		congestion_policy_name(policy));
 }
 
@@ -514,7 +517,8 @@ static const struct gate {
 	const char *when;
 	const char *(*holds)(struct gate_in *gate); /* why; NULL: it does not */
 } gates[] = {
-	{8, ADVICE_BLOCKED, "the congestion policy of the site is not dcqcn (XON: nor pfc_only)",
+	{8, ADVICE_BLOCKED,
+		"the congestion policy of the site is not dcqcn (headroom and XON: nor pfc_only)",
 		gate_policy},
 	{13, ADVICE_BLOCKED,
 		"packets show another congestion control than DCQCN, and none is declared",
