@@ -354,13 +354,13 @@ static const char *xon_text(const struct report_ctx *ctx)
 {
 	if (isnan(ctx->s->episode_ns))
 		return arena_printf(ctx->a,
-			"%s: XON is set less than two frames below XOFF: about %.0f pauses a "
-			"second "
+			"%s: XON is set less than two frames below XOFF: about %s pauses a second "
 			"at %s",
-			ctx->where, ctx->s->episodes_per_s, port_text(ctx->s->prio->port, ctx->a));
+			ctx->where, number_count_of(ctx->s->episodes_per_s).s,
+			port_text(ctx->s->prio->port, ctx->a));
 	return arena_printf(ctx->a,
-		"%s: XON is too close to XOFF: pauses of %.1f us on average, %.0f a second at %s",
-		ctx->where, ctx->s->episode_ns / 1e3, ctx->s->episodes_per_s,
+		"%s: XON is too close to XOFF: pauses of %.1f us on average, %s a second at %s",
+		ctx->where, ctx->s->episode_ns / 1e3, number_count_of(ctx->s->episodes_per_s).s,
 		port_text(ctx->s->prio->port, ctx->a));
 }
 static const char *narrow_text(const struct report_ctx *ctx)
@@ -572,8 +572,8 @@ static void congestion_finding_prove(struct draft *draft, const struct report_ct
 	if (s->marks.known)
 		finding_evidence_device(draft, "ecn.marked_ratio", s->host ? NULL : device,
 			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
-	finding_evidence_device(
-		draft, "ecn.q_pfc_most_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
+	finding_evidence_device(draft, "ecn.q_pfc_most_bytes", s->device->device->name,
+		s->q_pfc_bytes, "bytes", s->q_pfc_seen ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	if (s->is->cause == CAUSE_ECN_EARLY)
 		finding_evidence_device(
 			draft, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);

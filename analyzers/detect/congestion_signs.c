@@ -260,16 +260,25 @@ static enum ecn_order order_of(
 		.xoff_level_bytes = NAN,
 		.kmin_bytes = NAN,
 		.inputs = congestion_signs_inputs_of(congestion, device)};
+	double deepest = NAN;
+	bool pauses = false;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_prio *l = observed_prio(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
+		deepest = fmax(deepest, l->queue_peak);
+		pauses |= l->tx_pause.lo > 0;
 		in.alpha = fmax(in.alpha, l->alpha);
 		in.xoff_level_bytes = fmax(in.xoff_level_bytes, l->xoff_level);
 		in.kmin_bytes = fmin(in.kmin_bytes, l->kmin);
 	}
 	ret->kmin_bytes = in.kmin_bytes;
-	return ecn_order(&in, &ret->q_pfc_bytes);
+	const enum ecn_order order = ecn_order(&in, &ret->q_pfc_bytes);
+	if (pauses && deepest > 0 && deepest < ret->q_pfc_bytes) {
+		ret->q_pfc_bytes = deepest;
+		ret->q_pfc_seen = true;
+	}
+	return order;
 }
 
 struct busy_queues { /* of a switch, that sent something */

@@ -124,8 +124,10 @@ struct suspect {
 	struct group_load group;
 	size_t alike; /* queues: receivers that show the same at once */
 	struct marks marks;
-	/* NAN when there is none; q_pfc: PFC fires at this depth of a queue or before it, for all
-	 * inputs and all of the pool are counted on (the review of thresholds measures it) */
+	/* NAN when there is none; q_pfc: PFC fires at this depth of a queue or before it: by the
+	 * settings, for which all inputs and all of the pool are counted on, or because it did
+	 * (q_pfc_seen) while no queue was deeper, as the review of thresholds takes it */
+	bool q_pfc_seen;
 	double q_pfc_bytes, kmin_bytes, bdp_bytes, episode_ns, episodes_per_s, episode_limit_ns;
 	struct signs signs;
 	const struct signature *is; /* NULL: nothing of the kind */
