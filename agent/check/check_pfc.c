@@ -344,9 +344,9 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 	else if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.drops), &open,
 			(struct check_place){sum.worst->device, sum.worst->port},
-			"%.0f frames dropped in %.0f s, most at %s:%s p%d: %.0f", sum.drops,
-			counters->seconds, sum.worst->device, sum.worst->port, sum.worst->priority,
-			sum.most);
+			"%s frames dropped in %.0f s, most at %s:%s p%d: %s",
+			number_count_of(sum.drops).s, counters->seconds, sum.worst->device,
+			sum.worst->port, sum.worst->priority, number_count_of(sum.most).s);
 	else
 		check_say(ret, CHECK_OK, "no drops at %zu lossless queues in %.0f s", sum.n_known,
 			counters->seconds);

@@ -106,6 +106,7 @@ struct tune_site { /* one lossless priority of one switch */
 	const struct tune_prio *flapping; /* the one that pauses and resumes most often; NULL */
 	/* largest share of time we paused a host of the tree, busy windows, upper bound; NAN */
 	double host_pause;
+	const struct tune_prio *host_paused; /* the port here that has it; NULL: another site's */
 	bool measured; /* ... by the device, not a bound from frames */
 	double marks; /* of .hot; NAN */
 	/* depth at which PFC fires, by the settings; where watermarks say that it fires earlier, by

@@ -224,9 +224,9 @@ static const char *why_text(struct arena *a, const struct tune_plan *plan)
 			tune_value_text(a, KNOB_KMIN, plan->like->kmin),
 			tune_value_text(a, KNOB_KMIN, site->bdp));
 	case 11:
-		return arena_printf(a, "%s: %.0f pauses a second of %.1f us at %s", device,
-			site->flapping->episodes_per_s, site->flapping->episode_ns / 1e3,
-			site->flapping->port->name);
+		return arena_printf(a, "%s: %s pauses a second of %.1f us at %s", device,
+			number_count_of(site->flapping->episodes_per_s).s,
+			site->flapping->episode_ns / 1e3, site->flapping->port->name);
 	default: return tune_pause_text(a, site);
 	}
 }
@@ -738,7 +738,10 @@ static const struct tune_site *worst_site(const struct tune_case *tune_case, int
 		const struct tune_site *site = &tune_case->sites[i];
 		if (site->priority != priority || isnan(site->host_pause))
 			continue;
-		if (!worst || site->host_pause > worst->host_pause)
+		/* all sites of a tree know the most paused host, one has it */
+		const bool has_it = worst && site->host_pause == worst->host_pause &&
+			site->host_paused && !worst->host_paused;
+		if (!worst || site->host_pause > worst->host_pause || has_it)
 			worst = site;
 	}
 	return worst;
@@ -850,8 +853,12 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 	}
 	struct sheet sheet = sheet_begin(tune_case->in, NULL, priority, diagnosis, advice, ret);
 	ret->confidence_ratio = rest_confidence(good, worst);
-	if (worst)
-		sheet_prove(&sheet, worst, worst->hot);
+	if (worst) {
+		struct tune_site shown = *worst;
+		if (shown.host_paused && worst->host_pause > 0)
+			shown.paused = shown.host_paused;
+		sheet_prove(&sheet, &shown, worst->hot);
+	}
 	if (good && paused)
 		rest_by_policy(&sheet, worst);
 	else if (good)

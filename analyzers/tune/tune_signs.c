@@ -469,6 +469,8 @@ static void root_by_depth(struct tune_site *sites, size_t n, unsigned tree)
 static void sign_tree(const struct tune_in *in, struct tune_site *sites, size_t n, unsigned tree)
 {
 	double worst = NAN;
+	const struct tune_prio *worst_prio = NULL;
+	size_t worst_at = 0;
 	bool known = false, from_host = false, measured = true, root = false, bounds = false;
 	bool silent = true;
 	unsigned paused = 0;
@@ -486,11 +488,15 @@ static void sign_tree(const struct tune_in *in, struct tune_site *sites, size_t 
 			paused += tune_signs_matters(l) && !only_while_saving(in, &sites[i], l);
 			if (!(l->tx_pause_busy <= worst)) {
 				worst = l->tx_pause_busy;
+				worst_prio = l;
+				worst_at = i;
 				measured = l->pause_measured;
 			}
 		}
 	if (bounds)
 		root_by_depth(sites, n, tree);
+	if (worst_prio)
+		sites[worst_at].host_paused = worst_prio;
 	for (size_t i = 0; i < n; i++) {
 		if (sites[i].tree != tree)
 			continue;

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/stats.h"
 #include "base/str.h"
 #include "db/series/series.h"
@@ -627,8 +628,8 @@ static void tune_verify_decide(const struct verify_in *in, struct verify_result 
 	/* 1. One new lossless drop is enough, whatever else there is. */
 	if (got.drops_new) {
 		tune_verify_conclude(result, VERIFY_ROLL_BACK,
-			arena_printf(in->arena, "%.0f lossless drops since, none before",
-				result->drops_after));
+			arena_printf(in->arena, "%s lossless drops since, none before",
+				number_count_of(result->drops_after).s));
 		return;
 	}
 	/* 2. Too few windows say nothing. */

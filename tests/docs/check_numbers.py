@@ -6,10 +6,10 @@ import glob, os, re, sys
 
 COUNTED = ("frames|packets|hosts|switches|ports|flows|links|members|windows|devices|queues|samples|CNPs|NICs|GPUs|inputs|senders|receivers|"
            "steps|groups|victims|targets|incidents|edges|rails|uplinks|jobs|events|rows|times|days|hours|minutes|seconds|values|losses|copies|polls|causes|"
-           "names|commands|sheets|captures|files|readings|devices|requests|findings")
+           "names|commands|sheets|captures|files|readings|devices|requests|findings|drops|pauses|edges")
 RULES = (
     ("one of something is singular", re.compile(r"(?<![\w.,:/-])(?<! of )1 (?:other |more |lossless )?(?:%s)\b(?! [0-9]/s)" % COUNTED)),
-    ("counts have separators", re.compile(r"(?<![\w.,:/#=-])\d{4,} (?:other |lossless |damaged )?(?:%s)\b" % COUNTED)),
+    ("counts have separators", re.compile(r"(?<![\w.,:/#=-])\d{4,} (?:other |lossless |damaged |a )?(?:second|%s)\b" % COUNTED)),
     ("at most six digits after the point", re.compile(r"(?<![\w.:])\d+\.\d{10,}\b(?! s\b)")),
     ("bytes are KB, MB or GB, decimal", re.compile(r"(?<![\w.])\d[\d.,]* ?(?:kB|kb|KiB|MiB|GiB)\b")),
     ("a blank stands before the unit", re.compile(r"(?<![\w.=:{-])\d[\d.,]*(?:[KMGT]B|[KMGT]bit)(?:/s)?\b")),
@@ -21,7 +21,7 @@ RULES = (
     ("a time has a blank, not a T", re.compile(r"(?<![\w\"'=:])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")),
 )
 BREAKS = ("1 hosts", "alpha 0.125 -> 1", "8 switches: 2.4e+07 bytes", "kmin 400000", "the last change (kmax 1000000 -> 200000)",
-          "cfg.hash_seed was 10, now 11", "leaf1 lost 1684595 lossless frames", "0.12345678901234567", "33.5kB", "33.5KB of it", "cfg.pg_alpha_exp  -4",
+          "cfg.hash_seed was 10, now 11", "leaf1 lost 1684595 lossless frames", "pauses of 2.1 us, 34917 a second", "13627335 lossless drops since", "0.12345678901234567", "33.5kB", "33.5KB of it", "cfg.pg_alpha_exp  -4",
           "since 2026-11-22T02:33:45Z")
 
 

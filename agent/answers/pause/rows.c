@@ -192,12 +192,13 @@ static void cycle_line(FILE *out, const struct pause_ring *cycle)
 	fprintf(out, "%s: %s\n", cycle->n_ports ? cycle->ports[0] : "?", state);
 }
 
+/* @unit: " event", "" for none. */
 static void count_or_not_counted(FILE *out, uint64_t count, const char *unit)
 {
 	if (count == COUNT_UNKNOWN)
 		fputs("not counted", out);
 	else
-		fprintf(out, "%llu%s", (unsigned long long)count, unit);
+		fprintf(out, "%s%s%s", number_count(count).s, unit, str_if(*unit, plural(count)));
 }
 
 static const char *tree_empty(const struct pause_tree_answer *answer, const struct view *view)
@@ -235,13 +236,14 @@ static void tree_text(
 		fprintf(out, "%s\n", tree_empty(&answer, view));
 	for (size_t i = 0; i < answer.n_cycles; i++)
 		cycle_line(out, &answer.cycles[i]);
-	fprintf(out, "CYCLE CHECK  %s in %llu edges; lossless drops: ",
-		answer.n_cycles ? "a ring" : "no cycle", (unsigned long long)answer.waiting);
+	fprintf(out, "CYCLE CHECK  %s in %s edge%s; lossless drops: ",
+		answer.n_cycles ? "a ring" : "no cycle", number_count(answer.waiting).s,
+		plural(answer.waiting));
 	count_or_not_counted(out, answer.lossless_drops, "");
 	if (answer.drops_not_counted)
 		fprintf(out, ", %s not counted", answer.drops_not_counted);
 	fprintf(out, "; watchdog: ");
-	count_or_not_counted(out, answer.watchdog_events, " events");
+	count_or_not_counted(out, answer.watchdog_events, " event");
 	fputc('\n', out);
 }
 

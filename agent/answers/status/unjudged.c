@@ -78,8 +78,9 @@ static int unjudged_take_ended(void *arg, int n, char *const *words, char *const
 	struct str *out = arg;
 	if (n < 4 || !words[0] || !words[3])
 		return 0;
+	char ended[WALL_TEXT_MAX];
 	unjudged_name(out, words[0], words[1], words[2]);
-	str_addf(out, " ended %s", words[3]);
+	str_addf(out, " ended %s", wall_text(ended, (wall_t){strtoll(words[3], NULL, 10)}, 0));
 	return 1;
 }
 
@@ -92,7 +93,7 @@ static bool unjudged_ended(const struct unjudged *what, struct str *out)
 	const char *device = str_or(what->device, "");
 	if (!client || !client->history || strchr(device, '\''))
 		return false;
-	str_add(&sql, "SELECT id, device, port, closed FROM incidents WHERE cause IN (''");
+	str_add(&sql, "SELECT id, device, port, closed_ns FROM incidents WHERE cause IN (''");
 	for (size_t i = 0; what->causes[i] != CAUSE_NONE; i++)
 		str_addf(&sql, ", '%s'", cause_name(what->causes[i]));
 	str_addf(&sql,
