@@ -66,7 +66,8 @@ function trendOf(ctx, s) {
 const SIGNALS = (ctx) => [
 	{ head: "Signal", cell: (s) => s.signal },
 	{ head: "Now", num: true, cell: (s) => {
-		const text = format.measured(s.value, s.value_low, s.unit, s.quality);
+		const open = s.value === 0 && typeof s.limit === "number" && ["warning", "critical"].includes(known(s.state));
+		const text = format.measured(s.value, s.value_low, s.unit, s.quality) + (open ? " now" : ""); /* nothing of what is open in this window */
 		return h("strong", { class: text === format.UNKNOWN ? "quiet" : null }, text);
 	} },
 	{ head: "Baseline", num: true, drop: true, cell: baseline },

@@ -164,9 +164,13 @@ static int wall_signals_least(const struct wall *wall)
 	return n;
 }
 
+/* "0 now": what is open shows in the state, and nothing of it in this window. */
 static void wall_add_signal_value(struct str *out, const struct watch_signal *signal)
 {
 	screen_add_value(out, signal->value, signal->unit, signal->quality);
+	const bool is_bad_above = isfinite(signal->limit);
+	if (is_bad_above && signal->value == 0 && wall_signal_rank(signal) == RANK_BAD)
+		str_add(out, " now");
 }
 
 static void wall_add_signal_base(struct str *out, const struct watch_signal *signal)

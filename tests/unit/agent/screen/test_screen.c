@@ -302,6 +302,13 @@ static void all_rows_on_paper(void **state)
 	wall->signals[1].baseline_to = at(FRAME_TIME);
 	rw_cleanup(freep) char *both = painted(&screen, &docs, 100, SCREEN_ROWS_ALL);
 	expect(both, "BASELINE ");
+	/* what is open shows in its state; a number that is bad above its limit may be of better
+	 * minutes */
+	wall->signals[1].value = 0;
+	wall->signals[1].state = GOLDEN_CRITICAL;
+	wall->signals[1].limit = 0;
+	rw_cleanup(freep) char *better = painted(&screen, &docs, 100, SCREEN_ROWS_ALL);
+	expect(better, " 0 % now ");
 }
 
 /* What the frame itself does not know: that no newer one came. */
