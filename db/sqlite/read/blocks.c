@@ -40,10 +40,10 @@ static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
 		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
 		"ORDER BY from_ns DESC",
 	[BLOCKS_DATA] = "SELECT data FROM block WHERE device=?1 AND metric=?2 AND from_ns=?3",
-	/* metric after metric, the last and the first block of each: one seek finds both */
-	[BLOCKS_LAST_OF] = "SELECT metric, from_ns, to_ns FROM block WHERE device=?1 AND "
+	/* metric after metric, the last and the first block of each: one seek in the index */
+	[BLOCKS_LAST_OF] = "SELECT metric, from_ns FROM block WHERE device=?1 AND "
 			   "metric<?2 ORDER BY metric DESC, from_ns DESC LIMIT 1",
-	[BLOCKS_FIRST_OF] = "SELECT metric, from_ns, to_ns FROM block WHERE device=?1 AND "
+	[BLOCKS_FIRST_OF] = "SELECT metric, from_ns FROM block WHERE device=?1 AND "
 			    "metric>?2 ORDER BY metric, from_ns LIMIT 1",
 	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
 	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
@@ -333,7 +333,7 @@ struct prepended { /* a column that an anchor was put before */
 struct gathering {
 	struct arena *scratch; /* of one gathering */
 	struct piece *pieces;
-	size_t n_pieces, cap_pieces;
+	size_t n_pieces, cap_pieces, n_blocks;
 	struct builder builder, other;
 	struct builder_order *order;
 	uint32_t cap_order;
@@ -1064,43 +1064,76 @@ static bool search_is_whole(const struct gathering *gathering, const struct gath
 	return with >= of_piece;
 }
 
-static int gathering_anchors(struct blocks *blocks, const struct gather_want *want, int64_t number,
-	struct walk *walk, struct arena *a)
+/*
+ * The newest piece before the range is read with it: mostly it has the anchor of each series, and
+ * nothing has to be merged. Not where it might hold a value that was stored first beside one of a
+ * piece that is read before it: a row of the tail beside a block, or beside an earlier row.
+ */
+static int gathering_lead(
+	struct blocks *blocks, int64_t number, struct walk *walk, struct search *search)
 {
 	struct gathering *gathering = blocks->gathering;
-	struct search search = {0};
-	int64_t after_ns = INT64_MIN;
+	const size_t n = gathering->n_pieces;
+	struct piece lead = {0};
+	bool has = false;
 	int rc = blocks_older(blocks);
 
+	if (rc != SQLITE_OK || n == 0 || gathering->n_blocks > 0)
+		return rc;
+	const struct tail_row *first = &blocks->inside.v[0];
+	if (first->from_ns < blocks->from_ns)
+		return rc; /* it has them itself */
+	if (blocks->older.n > 0 && blocks->older.v[0].id > first->id)
+		return rc;
+	rc = gathering_older_next(blocks, number, walk, &search->at_tail, INT64_MIN, &lead, &has);
+	if (rc != SQLITE_OK || !has)
+		return rc;
+	block_share(&lead.reader, gathering->scratch);
+	gathering_piece(gathering);
+	memmove(gathering->pieces + 1, gathering->pieces, n * sizeof(lead));
+	gathering->pieces[0] = lead;
+	gathering->n_pieces++;
+	search->pieces++;
+	blocks->looked++;
+	return rc;
+}
+
+static int gathering_anchors(struct blocks *blocks, const struct gather_want *want, int64_t number,
+	struct walk *walk, struct search *search, struct arena *a)
+{
+	struct gathering *gathering = blocks->gathering;
+	int64_t after_ns = INT64_MIN;
+	int rc = SQLITE_OK;
+
 	/* a metric that the range does not have is not counted before an older piece has it */
-	search.begun = gathering_found(gathering, want, &after_ns) > 0;
-	if (rc == SQLITE_OK && search.begun) {
+	search->begun = gathering_found(gathering, want, &after_ns) > 0;
+	if (rc == SQLITE_OK && search->begun) {
 		walk_step(walk);
-		rc = gathering_most(blocks, want, walk, &search.most);
+		rc = gathering_most(blocks, want, walk, &search->most);
 	}
 	for (size_t i = 0; i < gathering->n_pieces; i++)
-		search.whole |= search_is_whole(gathering, want, &search, &gathering->pieces[i]);
+		search->whole |= search_is_whole(gathering, want, search, &gathering->pieces[i]);
 	while (rc == SQLITE_OK) {
 		struct piece piece = {0};
 		bool has = false;
-		if (walk_step(walk) != SQLITE_ROW && search.at_tail >= blocks->older.n)
+		if (walk_step(walk) != SQLITE_ROW && search->at_tail >= blocks->older.n)
 			break; /* nothing is older */
 		after_ns = INT64_MIN;
-		if (search.begun)
-			rc = search_bound(blocks, want, &search, &after_ns);
+		if (search->begun)
+			rc = search_bound(blocks, want, search, &after_ns);
 		if (rc == SQLITE_OK)
 			rc = gathering_older_next(
-				blocks, number, walk, &search.at_tail, after_ns, &piece, &has);
+				blocks, number, walk, &search->at_tail, after_ns, &piece, &has);
 		if (rc != SQLITE_OK || !has)
 			break;
-		search.pieces++;
+		search->pieces++;
 		blocks->looked++;
-		if (!search.begun)
-			rc = gathering_most(blocks, want, walk, &search.most);
+		if (!search->begun)
+			rc = gathering_most(blocks, want, walk, &search->most);
 		if (rc == SQLITE_OK)
 			rc = gathering_older_piece(blocks, want, &piece, a);
-		search.begun = true;
-		search.whole |= search_is_whole(gathering, want, &search, &piece);
+		search->begun = true;
+		search->whole |= search_is_whole(gathering, want, search, &piece);
 	}
 	return rc;
 }
@@ -1118,6 +1151,7 @@ static int gathering_begin(struct blocks *blocks, int64_t number, struct walk *w
 	gathering->last_n = 0;
 	memset(gathering->prepended, 0, sizeof(gathering->prepended));
 	int rc = gathering_blocks(blocks, number, walk);
+	gathering->n_blocks = gathering->n_pieces;
 	gathering_reverse(gathering);
 	if (rc == SQLITE_OK)
 		rc = gathering_tail(blocks, number);
@@ -1161,12 +1195,15 @@ int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct 
 	*ret_n = 0;
 	if (number == 0)
 		return SQLITE_OK;
+	struct search search = {0};
 	int rc = gathering_begin(blocks, number, &walk);
 	struct gathering *gathering = blocks->gathering;
+	if (rc == SQLITE_OK && want->anchors)
+		rc = gathering_lead(blocks, number, &walk, &search);
 	if (rc == SQLITE_OK)
 		rc = gathering_range(blocks, want, a);
 	if (rc == SQLITE_OK && want->anchors)
-		rc = gathering_anchors(blocks, want, number, &walk, a);
+		rc = gathering_anchors(blocks, want, number, &walk, &search, a);
 	if (walk.st)
 		sqlite3_reset(walk.st);
 	*ret = gathering->series;

@@ -258,6 +258,20 @@ static int places_add_tail(struct ends_places *places, const struct ends *ends, 
 	return rc;
 }
 
+/* The latest that a block from @from_ns can have, without a look at it: blocks cover slices that
+ * are parts of an hour, (begin, end] (store_seal.c). */
+static int64_t ends_of_slice(int64_t from_ns)
+{
+	const int64_t hour_ns = 3600 * NS_PER_S;
+	int64_t into_ns = from_ns % hour_ns;
+
+	if (into_ns <= 0)
+		into_ns += hour_ns;
+	if (from_ns > INT64_MAX - hour_ns)
+		return INT64_MAX;
+	return from_ns - into_ns + hour_ns;
+}
+
 static int places_add_blocks(struct ends_places *places, const struct ends *ends, int64_t device)
 {
 	const enum blocks_statement which = ends->newest ? BLOCKS_LAST_OF : BLOCKS_FIRST_OF;
@@ -271,9 +285,9 @@ static int places_add_blocks(struct ends_places *places, const struct ends *ends
 		rc = sqlite3_step(st);
 		if (rc == SQLITE_ROW) {
 			number = sqlite3_column_int64(st, 0);
+			const int64_t from_ns = sqlite3_column_int64(st, 1);
 			places_add(places, device, number,
-				ends_of_row(ends, sqlite3_column_int64(st, 1),
-					sqlite3_column_int64(st, 2)));
+				ends_of_row(ends, from_ns, ends_of_slice(from_ns)));
 		}
 		const int reset = sqlite3_reset(st);
 		if (rc == SQLITE_DONE)
