@@ -83,6 +83,13 @@ struct signal_drift {
 	bool known;
 };
 
+/* Of a series that stands still only its instants count, and ports of a device share them. */
+struct still_drift {
+	const int64_t *t_ns; /* NULL: of none yet */
+	uint32_t n;
+	struct signal_drift drift;
+};
+
 /* Noise, by the differences of neighbours about their median, so that a steady growth is not taken
  * for noise. */
 static double baseline_spread_of(double *steps, size_t n)
@@ -91,8 +98,8 @@ static double baseline_spread_of(double *steps, size_t n)
 	return STATS_MAD_TO_SIGMA * stats_mad(steps, n, usual) / sqrt(2);
 }
 
-static struct signal_drift drift_of(
-	const struct window *past, uint32_t entity, const struct baseline_signal *signal)
+static struct signal_drift drift_of(const struct window *past, uint32_t entity,
+	const struct baseline_signal *signal, struct still_drift *still)
 {
 	const int64_t length = (past->to_ns - past->from_ns) / PARTS;
 	double earlier[PARTS], newest[NEWEST], steps[PARTS];
@@ -104,6 +111,9 @@ static struct signal_drift drift_of(
 		den = window_series(past, entity, signal->over);
 	if (!num || (signal->over != METRIC_COUNT && !den))
 		return d;
+	const bool stands = num->flat && !den;
+	if (stands && still->t_ns == num->t_ns && still->n == num->n)
+		return still->drift;
 	for (unsigned k = 0; k < PARTS; k++) {
 		const double v = baseline_part_of(
 			num, den, past->from_ns + k * length, past->from_ns + (k + 1) * length);
@@ -120,11 +130,13 @@ static struct signal_drift drift_of(
 		}
 	}
 	d.known = n >= EARLIER_MIN && m == NEWEST;
-	if (!d.known)
-		return d;
-	d.before = stats_median(earlier, n);
-	d.now = stats_median(newest, m);
-	d.spread = baseline_spread_of(steps, n - 1);
+	if (d.known) {
+		d.before = stats_median(earlier, n);
+		d.now = stats_median(newest, m);
+		d.spread = baseline_spread_of(steps, n - 1);
+	}
+	if (stands)
+		*still = (struct still_drift){num->t_ns, num->n, d};
 	return d;
 }
 
@@ -135,7 +147,8 @@ struct growth { /* of the signal of one queue that grew most */
 	bool known; /* some signal has a past */
 };
 
-static struct growth growth_of(const struct analyzer_in *in, const struct port_prio *prio)
+static struct growth growth_of(const struct analyzer_in *in, const struct port_prio *prio,
+	struct still_drift still[rw_countof(signals)])
 {
 	struct growth g = {0};
 	/* the past has the same entities as the window */
@@ -143,7 +156,7 @@ static struct growth growth_of(const struct analyzer_in *in, const struct port_p
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
 		memcpy(&floor, (const char *)in->options + signals[k].floor, sizeof(floor));
-		const struct signal_drift d = drift_of(in->past, entity, &signals[k]);
+		const struct signal_drift d = drift_of(in->past, entity, &signals[k], &still[k]);
 		g.known = g.known || d.known;
 		const double limit = fmax(floor, RARE * d.spread);
 		double times = 0;
@@ -158,11 +171,11 @@ static struct growth growth_of(const struct analyzer_in *in, const struct port_p
 	return g;
 }
 
-static void baseline_judge(
-	const struct analyzer_in *in, const struct port_prio *prio, struct finding_list *out)
+static void baseline_judge(const struct analyzer_in *in, const struct port_prio *prio,
+	struct still_drift still[rw_countof(signals)], struct finding_list *out)
 {
 	const struct baseline_options *o = in->options;
-	const struct growth g = growth_of(in, prio);
+	const struct growth g = growth_of(in, prio, still);
 	if (!g.known)
 		return;
 	if (!g.signal && finding_is_clear(out, in, "baseline", prio->port->port->device->name, 1))
@@ -198,10 +211,11 @@ static void baseline_judge(
 static int baseline_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
+	struct still_drift still[rw_countof(signals)] = {0};
 	for (size_t i = 0; i < o->n_prios; i++) {
 		analyzer_pause(in);
 		if (o->prios[i]->lossless && o->prios[i]->port->in_fabric)
-			baseline_judge(in, o->prios[i], out);
+			baseline_judge(in, o->prios[i], still, out);
 	}
 	return 0;
 }

@@ -80,37 +80,20 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	finding_steps(&t, t.f->cause, 0);
 }
 
-/*
- * For each port the drops of its CNP queue, if it ever dropped anything: [fabric_port.index], NULL.
- * The series of a window are sorted by metric: one pass, no look-up of names.
+/* For each port the drops of its CNP queue, if it ever dropped anything: [fabric_port.index], NULL.
  */
 static const struct series **cnp_drops(const struct analyzer_in *in, const struct observed *seen)
 {
-	const struct window *w = in->window;
-	const uint32_t n = entities_count(w->entities);
 	const struct series **ret =
 		arena_array(in->arena, const struct series *, seen->n_fabric_ports + 1);
-	uint32_t *port_of = arena_array(in->arena, uint32_t, n + 1);
-	for (size_t i = 0; i < seen->n_fabric_ports; i++)
-		if (seen->ports[i].entity != ENTITY_NONE)
-			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
-	size_t n_settings, n_drops;
-	window_of_metric(w, M_CFG_CNP_QUEUE, &n_settings);
-	const bool read_back = n_settings > 0;
-	const struct series *drops = window_of_metric(w, M_QUEUE_DROPS, &n_drops);
-	for (size_t i = 0; i < n_drops; i++) {
-		const struct series *s = &drops[i];
-		const struct entity *e = NULL;
-		if (s->n && s->value[s->n - 1] > 0)
-			e = entity_get(w->entities, s->entity);
-		uint32_t port = 0;
-		bool may_be = e && e->priority == CNP_PRIORITY;
-		if (e && read_back)
-			may_be = e->priority >= 0;
-		if (may_be && e->parent <= n)
-			port = port_of[e->parent];
-		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
-			ret[port - 1] = s;
+	for (size_t i = 0; i < seen->n_fabric_ports; i++) {
+		const struct port_seen *port = &seen->ports[i];
+		const int queue = cnp_queue(in, port);
+		const struct series *s = NULL;
+		if (queue >= 0 && port->prio_entity[queue] != ENTITY_NONE)
+			s = window_series(in->window, port->prio_entity[queue], M_QUEUE_DROPS);
+		if (s && s->n && s->value[s->n - 1] > 0)
+			ret[i] = s;
 	}
 	return ret;
 }

@@ -141,10 +141,15 @@ static void find_changes(const struct analyzer_in *in, struct device_drift *drif
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		size_t n = 0;
 		const struct series *series = NULL;
+		bool known = true; /* every device has some series: one that is flat adds nothing */
 		if (wanted[m])
 			series = window_of_metric(in->window, m, &n);
+		for (size_t i = 0; i < in->fabric->n_devices; i++)
+			known &= drifts[i].known;
 		for (size_t i = 0; i < n; i++) {
-			const struct entity *e = entity_get(in->window->entities, series[i].entity);
+			const struct entity *e = NULL;
+			if (!known || !series[i].flat)
+				e = entity_get(in->window->entities, series[i].entity);
 			if (!e)
 				continue;
 			if (e->device != name) {

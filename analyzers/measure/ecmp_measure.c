@@ -276,8 +276,10 @@ static void member_add(const struct fabric_group *group, size_t index, const str
 	size_t n_ports = ecmp_member_ports(group, index, a, &ports);
 	uint64_t burst_bps = 0;
 	for (size_t p = 0; p < n_ports; p++) {
-		uint32_t entity = entities_find(
-			window->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+		uint32_t entity = ENTITY_NONE;
+		if (window->n_flows > 0)
+			entity = entities_find(window->entities, ports[p]->device->name,
+				ports[p]->name, PRIO_NONE);
 		double rest = 0, captured_ns = 0;
 		size_t i;
 		if (entity == ENTITY_NONE)
@@ -504,14 +506,9 @@ const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 /* Where no capacity is known, members count as busy by this speed: no fabric link is slower. */
 #define FLOOR_BPS 1e9
 
-static uint64_t discards_of(
-	const struct window *window, const struct fabric_port *port, bool *ret_known)
+static uint64_t discards_of(const struct window *window, uint32_t entity, bool *ret_known)
 {
-	uint32_t entity =
-		entities_find(window->entities, port->device->name, port->name, PRIO_NONE);
-	const struct series *s = NULL;
-	if (entity != ENTITY_NONE)
-		s = window_series(window, entity, M_PORT_OUT_DISCARDS);
+	const struct series *s = window_series(window, entity, M_PORT_OUT_DISCARDS);
 	struct increase inc;
 	if (!s || series_increase(s, window->from_ns, window->to_ns, 0, &inc) < 0)
 		return 0;
@@ -545,7 +542,10 @@ static void measure_member(const struct fabric_group *group, size_t index,
 	bool speeds = true, absent = false;
 	for (size_t i = 0; i < n; i++) {
 		struct port_rate r;
-		int rc = port_rate(window, ports[i], M_PORT_OUT_OCTETS, params->interval_ns, &r);
+		const uint32_t entity = entities_find(
+			window->entities, ports[i]->device->name, ports[i]->name, PRIO_NONE);
+		int rc = port_rate(
+			window, ports[i], entity, M_PORT_OUT_OCTETS, params->interval_ns, &r);
 		if (r.oper == PORT_OPER_DOWN && (rc < 0 || r.octets == 0)) {
 			n_down++;
 			member->declared_bps += r.declared_bps;
@@ -556,7 +556,7 @@ static void measure_member(const struct fabric_group *group, size_t index,
 		member->speed_bps += r.capacity_bps;
 		speeds = speeds && r.capacity_bps;
 		member->coverage_ratio = fmin(member->coverage_ratio, r.coverage_ratio);
-		member->discards += discards_of(window, ports[i], &member->discards_known);
+		member->discards += discards_of(window, entity, &member->discards_known);
 		if (rc < 0 || r.coverage_ratio < params->min_coverage) {
 			absent = true;
 			continue;
@@ -676,10 +676,9 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	for (size_t i = 0; i < group->n_members; i++) {
 		struct ecmp_member *e = &measure->members[i];
 		measure_member(group, i, window, params, a, e);
-		measure->observed = measure->observed ||
+		measure->observed = measure->observed || e->link != ECMP_LINK_ABSENT ||
 			entities_find(window->entities, group->device->name,
-				group->members[i]->name, PRIO_NONE) != ENTITY_NONE ||
-			e->link != ECMP_LINK_ABSENT;
+				group->members[i]->name, PRIO_NONE) != ENTITY_NONE;
 		measure->n_down += e->link == ECMP_LINK_DOWN;
 		measure->n_absent += e->link == ECMP_LINK_ABSENT;
 		measure->n_live += e->link == ECMP_LINK_UP;

@@ -90,6 +90,26 @@ static double port_rate_coverage_of(
 	return fmin(1, covered);
 }
 
+/* Ports of a device have the same instants, which a window lends to all of them. */
+struct coverage_memo {
+	const int64_t *t_ns; /* NULL: of none yet */
+	const uint16_t *flags;
+	uint32_t n;
+	double ratio;
+};
+
+static double coverage_again(struct coverage_memo *memo, const struct series *series,
+	const struct window *window, int64_t interval_ns)
+{
+	if (memo->t_ns == series->t_ns && memo->flags == series->flags && memo->n == series->n)
+		return memo->ratio;
+	*memo = (struct coverage_memo){.t_ns = series->t_ns,
+		.flags = series->flags,
+		.n = series->n,
+		.ratio = port_rate_coverage_of(series, window, interval_ns)};
+	return memo->ratio;
+}
+
 /* Plausibility: widen to the whole run, or mark suspect (see observe.h). */
 static int plausible_increase(const struct series *series, const struct window *window,
 	double line_bps, struct increase *ret, enum quality *ret_q)
@@ -117,9 +137,10 @@ static int plausible_increase(const struct series *series, const struct window *
 	return 0;
 }
 
-int port_rate_of(const struct window *window, const struct fabric_port *port,
+/* port_rate() of the series at hand, each of which may be NULL. */
+static int port_rate_of(const struct window *window, const struct fabric_port *port,
 	const struct series *octets, const struct series *speed, const struct series *up,
-	int64_t interval_ns, struct port_rate *ret)
+	int64_t interval_ns, struct coverage_memo *memo, struct port_rate *ret)
 {
 	*ret = (struct port_rate){
 		.declared_bps = port->speed_bps,
@@ -140,7 +161,7 @@ int port_rate_of(const struct window *window, const struct fabric_port *port,
 		ret->oper = PORT_OPER_DOWN;
 	if (!octets)
 		return -ENODATA;
-	ret->coverage_ratio = port_rate_coverage_of(octets, window, interval_ns);
+	ret->coverage_ratio = coverage_again(memo, octets, window, interval_ns);
 
 	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared
 	 * is a finding of its own. */
@@ -157,16 +178,15 @@ int port_rate_of(const struct window *window, const struct fabric_port *port,
 	return 0;
 }
 
-int port_rate(const struct window *window, const struct fabric_port *port, unsigned metric,
-	int64_t interval_ns, struct port_rate *ret)
+int port_rate(const struct window *window, const struct fabric_port *port, uint32_t entity,
+	unsigned metric, int64_t interval_ns, struct port_rate *ret)
 {
-	const uint32_t entity =
-		entities_find(window->entities, port->device->name, port->name, PRIO_NONE);
+	struct coverage_memo memo = {0};
 	if (entity == ENTITY_NONE)
-		return port_rate_of(window, port, NULL, NULL, NULL, interval_ns, ret);
+		return port_rate_of(window, port, NULL, NULL, NULL, interval_ns, &memo, ret);
 	return port_rate_of(window, port, window_series(window, entity, metric),
 		window_series(window, entity, M_PORT_SPEED_BPS),
-		window_series(window, entity, M_PORT_OPER_UP), interval_ns, ret);
+		window_series(window, entity, M_PORT_OPER_UP), interval_ns, &memo, ret);
 }
 
 double octet_rate_between(const struct series *series, int64_t from_ns, int64_t to_ns, double gate)
@@ -288,7 +308,9 @@ struct observe_maker {
 	uint32_t *device_of; /* [entity id]: index of its device + 1 */
 	int8_t *priority_of; /* [entity id]: -1 when it is not a priority of a port */
 	uint32_t n_entities;
-	size_t cap_ports;
+	uint32_t *port_ids; /* entities that are ports */
+	size_t n_port_ids, cap_ports;
+	struct coverage_memo coverage[2]; /* of what comes in, of what goes out */
 	struct rate_series { /* [port]: what its rates are made of */
 		const struct series *in, *out, *speed, *up;
 	} * rates;
@@ -337,6 +359,37 @@ static void blank_device(struct device_seen *seen, const struct fabric_device *d
 		memcpy((char *)seen + device_rows[i].offset, &none, sizeof(none));
 }
 
+/* Which entities the ports of the fabric are: mostly both stand in the same order, and nothing has
+ * to be looked up. */
+static void observe_meet(struct observe_maker *maker)
+{
+	struct observed *o = maker->observed;
+	size_t *next = rw_calloc(o->n_devices, sizeof(*next));
+	for (size_t i = 0; i < maker->n_port_ids; i++) {
+		const struct entity *e = entity_get(maker->window->entities, maker->port_ids[i]);
+		const uint32_t device = maker->device_of[e->parent];
+		if (!device || next[device - 1] >= o->devices[device - 1].n_ports)
+			continue;
+		struct port_seen *port = &o->devices[device - 1].ports[next[device - 1]];
+		if (strcmp(port->port->name, e->port) != 0)
+			continue;
+		port->entity = e->id;
+		next[device - 1]++;
+	}
+	free(next);
+	for (size_t i = 0; i < o->n_fabric_ports; i++) {
+		struct port_seen *port = &o->ports[i];
+		const struct fabric_device *device = port->port->device;
+		if (port->entity == ENTITY_NONE)
+			port->entity = entities_find(
+				maker->window->entities, device->name, port->port->name, PRIO_NONE);
+		if (port->entity == ENTITY_NONE)
+			continue;
+		maker->port_of[port->entity] = (uint32_t)i + 1;
+		maker->device_of[port->entity] = device->index + 1;
+	}
+}
+
 /* Devices and ports of the fabric, whether there are samples of them or not. */
 static void observe_fabric(struct observe_maker *maker)
 {
@@ -357,15 +410,10 @@ static void observe_fabric(struct observe_maker *maker)
 			struct port_seen *port = &o->ports[n];
 			blank_port(port, d->ports[k], seen);
 			port->in_fabric = true;
-			port->entity =
-				entities_find(entities, d->name, d->ports[k]->name, PRIO_NONE);
-			if (port->entity == ENTITY_NONE)
-				continue;
-			maker->port_of[port->entity] = (uint32_t)n + 1;
-			maker->device_of[port->entity] = (uint32_t)i + 1;
 		}
 	}
 	o->n_ports = o->n_fabric_ports = n;
+	observe_meet(maker);
 }
 
 /* Neither a buffer pool nor a queue without a known priority is a port. */
@@ -588,9 +636,9 @@ static void observe_rates(struct observe_maker *maker)
 		observe_pause(maker, i);
 		const struct rate_series *of = &maker->rates[i];
 		p->out_known = port_rate_of(window, p->port, of->out, of->speed, of->up,
-				       maker->in->interval_ns, &p->out) == 0;
+				       maker->in->interval_ns, &maker->coverage[1], &p->out) == 0;
 		p->in_known = port_rate_of(window, p->port, of->in, of->speed, of->up,
-				      maker->in->interval_ns, &p->in) == 0;
+				      maker->in->interval_ns, &maker->coverage[0], &p->in) == 0;
 	}
 }
 
@@ -626,7 +674,7 @@ static void port_columns(struct column_maker *of, uint32_t device)
 
 static void columns_rates(struct column_maker *of)
 {
-	const struct observe_maker *maker = of->maker;
+	struct observe_maker *maker = of->maker;
 	for (size_t i = 0; i < maker->observed->n_ports; i++) {
 		struct port_seen *p = &maker->observed->ports[i];
 		const struct series *s[RATE_METRICS] = {NULL};
@@ -642,9 +690,9 @@ static void columns_rates(struct column_maker *of)
 					s[k] = &room[k];
 		}
 		p->out_known = port_rate_of(maker->window, p->port, s[1], s[2], s[3],
-				       maker->in->interval_ns, &p->out) == 0;
+				       maker->in->interval_ns, &maker->coverage[1], &p->out) == 0;
 		p->in_known = port_rate_of(maker->window, p->port, s[0], s[2], s[3],
-				      maker->in->interval_ns, &p->in) == 0;
+				      maker->in->interval_ns, &maker->coverage[0], &p->in) == 0;
 	}
 }
 
@@ -929,16 +977,18 @@ static void observe_index_rows(struct observe_maker *maker)
 }
 
 /* Ports of the fabric, and those that only the samples name. */
-static size_t observe_count_ports(const struct analyzer_in *in, uint32_t n_entities)
+static void observe_count_ports(struct observe_maker *maker)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < in->fabric->n_devices; i++)
-		n += in->fabric->devices[i]->n_ports;
-	for (uint32_t id = 1; id <= n_entities; id++) {
-		const struct entity *e = entity_get(in->window->entities, id);
-		n += e && e->priority == PRIO_NONE && observe_is_port(e);
+	const struct fabric *fabric = maker->in->fabric;
+	maker->port_ids = arena_array(maker->a, uint32_t, maker->n_entities + 1);
+	for (uint32_t id = 1; id <= maker->n_entities; id++) {
+		const struct entity *e = entity_get(maker->window->entities, id);
+		if (e && e->priority == PRIO_NONE && observe_is_port(e))
+			maker->port_ids[maker->n_port_ids++] = id;
 	}
-	return n;
+	maker->cap_ports = maker->n_port_ids;
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		maker->cap_ports += fabric->devices[i]->n_ports;
 }
 
 static const struct observed *observe_make(const struct analyzer_in *in, struct arena *a)
@@ -951,7 +1001,7 @@ static const struct observed *observe_make(const struct analyzer_in *in, struct 
 	m.device_of = arena_array(a, uint32_t, n + 1);
 	m.priority_of = arena_array(a, int8_t, n + 1);
 	memset(m.priority_of, -1, n + 1);
-	m.cap_ports = observe_count_ports(in, n);
+	observe_count_ports(&m);
 	m.observed = arena_new_of(a, struct observed);
 	*m.observed = (struct observed){
 		.from_ns = in->window->from_ns,

@@ -48,6 +48,7 @@ struct port_rate {
 /*
  * port_rate - rate of an octet counter of @port over the window.
  *
+ * @entity       of @port; ENTITY_NONE: it has no samples
  * @metric       M_PORT_OUT_OCTETS or M_PORT_IN_OCTETS
  * @interval_ns  usual time between samples, 0 = unknown; where the series itself shows another
  * spacing, that counts
@@ -59,14 +60,8 @@ struct port_rate {
  *
  * 0, or -ENODATA (speeds, coverage and .oper are filled all the same, as far as known).
  */
-int port_rate(const struct window *window, const struct fabric_port *port, unsigned metric,
-	int64_t interval_ns, struct port_rate *ret);
-
-/* port_rate_of - the same for whoever has the series at hand: octets, speed, link state; each may
- * be NULL. */
-int port_rate_of(const struct window *window, const struct fabric_port *port,
-	const struct series *octets, const struct series *speed, const struct series *up,
-	int64_t interval_ns, struct port_rate *ret);
+int port_rate(const struct window *window, const struct fabric_port *port, uint32_t entity,
+	unsigned metric, int64_t interval_ns, struct port_rate *ret);
 
 /*
  * octet_rate_between - octets a second in exactly (@from_ns, @to_ns], for spans of a few samples.

@@ -191,11 +191,16 @@ static void edges_gather_port(struct edge_maker *maker, const struct port_seen *
 		edges_add(maker, NULL, port, priority);
 }
 
+/* Mostly all queues that are observed are of one priority or two. */
 static void edges_gather(struct edge_maker *maker)
 {
+	unsigned lanes = 0;
+	for (size_t i = 0; i < maker->o->n_prios; i++)
+		lanes |= 1u << maker->o->prios[i]->priority;
 	for (size_t i = 0; i < maker->o->n_ports; i++)
-		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
-			edges_gather_port(maker, &maker->o->ports[i], priority);
+		for (int priority = 0; lanes >> priority; priority++)
+			if (lanes >> priority & 1)
+				edges_gather_port(maker, &maker->o->ports[i], priority);
 }
 
 /* Make bounds comparable with measured edges: by what a frame lasts where both are counted. Without

@@ -28,7 +28,8 @@ static int rate_of(struct window_world *world, uint64_t declared_bps, struct por
 	const struct fabric_port port = {
 		.name = "swp1", .device = &device, .speed_bps = declared_bps};
 	window_world_cut(world, metrics, 3, 0, 60, world->arena, &world->window);
-	return port_rate(&world->window, &port, M_PORT_OUT_OCTETS, NS_PER_S, ret);
+	const uint32_t entity = entities_find(world->window.entities, "leaf1", "swp1", PRIO_NONE);
+	return port_rate(&world->window, &port, entity, M_PORT_OUT_OCTETS, NS_PER_S, ret);
 }
 
 static void test_bits(void **state)
