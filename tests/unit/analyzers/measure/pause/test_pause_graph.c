@@ -120,6 +120,8 @@ static struct port_prio *lane(struct world *w, struct port_seen *p, int priority
 			.tx_pause = none,
 			.queue_peak = NAN,
 			.pfc_enabled = NAN};
+		arena_grow_pow2(w->a, w->o.prios, w->o.n_prios);
+		w->o.prios[w->o.n_prios++] = p->prios[priority];
 	}
 	return p->prios[priority];
 }
