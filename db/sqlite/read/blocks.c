@@ -1,4 +1,3 @@
-
 #include "db/sqlite/read/blocks.h"
 
 #include "db/sqlite/schema/sqlite_io.h"
@@ -324,9 +323,8 @@ struct builder_order {
 	uint32_t i;
 };
 
-struct prepended { /* a column that an anchor was put before */
-	const void *column; /* that it was made of, of @n elements */
-	const void *made; /* NULL: none yet */
+struct prepended { /* .made of .n elements at .column and an anchor before them; NULL: none yet */
+	const void *column, *made;
 	uint32_t n;
 };
 
@@ -345,8 +343,7 @@ struct gathering {
 	const uint16_t *last_flags, *last_source;
 	const uint32_t *last_window;
 	uint32_t last_n;
-	/* the columns that gathered_prepend() made last, in the same order */
-	struct prepended prepended[5];
+	struct prepended prepended[5]; /* that gathered_prepend() made last */
 };
 
 static struct gathering *gathering_new(void)
@@ -746,8 +743,7 @@ static int gathering_range(struct blocks *blocks, const struct gather_want *want
 
 /* ---- anchors -------------------------------------------------------------------- */
 
-/* @column of @n elements behind the one at @anchor. Anchors come from one row for most series, and
- * columns are shared: what was made last is mostly it. */
+/* @column of @n elements behind the one at @anchor: what was made last is mostly it. */
 static const void *prepended_column(struct arena *a, struct prepended *last, const void *anchor,
 	const void *column, uint32_t n, size_t width)
 {
@@ -762,23 +758,20 @@ static const void *prepended_column(struct arena *a, struct prepended *last, con
 	return made;
 }
 
+#define prepend(k, column)                                                                         \
+	series->column = prepended_column(a, &gathering->prepended[k], &series->anchor.column,     \
+		series->column, n, sizeof(*series->column))
+
 /* Puts an anchor before the samples of a series. */
 static void gathered_prepend(struct gathering *gathering, struct arena *a, struct gathered *series)
 {
-	const struct block_sample *anchor = &series->anchor;
-	struct prepended *last = gathering->prepended;
 	const uint32_t n = series->n++;
 
-	series->t_ns = prepended_column(
-		a, &last[0], &anchor->t_ns, series->t_ns, n, sizeof(*series->t_ns));
-	series->value = prepended_column(
-		a, &last[1], &anchor->value, series->value, n, sizeof(*series->value));
-	series->flags = prepended_column(
-		a, &last[2], &anchor->flags, series->flags, n, sizeof(*series->flags));
-	series->source = prepended_column(
-		a, &last[3], &anchor->source, series->source, n, sizeof(*series->source));
-	series->window_ms = prepended_column(
-		a, &last[4], &anchor->window_ms, series->window_ms, n, sizeof(*series->window_ms));
+	prepend(0, t_ns);
+	prepend(1, value);
+	prepend(2, flags);
+	prepend(3, source);
+	prepend(4, window_ms);
 }
 
 /* An anchor that was found outside of the range replaces an older one. */
@@ -1064,38 +1057,33 @@ static bool search_is_whole(const struct gathering *gathering, const struct gath
 	return with >= of_piece;
 }
 
-/*
- * The newest piece before the range is read with it: mostly it has the anchor of each series, and
- * nothing has to be merged. Not where it might hold a value that was stored first beside one of a
- * piece that is read before it: a row of the tail beside a block, or beside an earlier row.
- */
+/* The newest piece before the range is read with it: mostly it has the anchor of each series. Not
+ * where it may have an instant of a piece that was stored before it. */
 static int gathering_lead(
 	struct blocks *blocks, int64_t number, struct walk *walk, struct search *search)
 {
 	struct gathering *gathering = blocks->gathering;
-	const size_t n = gathering->n_pieces;
 	struct piece lead = {0};
 	bool has = false;
 	int rc = blocks_older(blocks);
 
-	if (rc != SQLITE_OK || n == 0 || gathering->n_blocks > 0)
+	if (rc != SQLITE_OK || gathering->n_pieces == 0 || gathering->n_blocks > 0)
 		return rc;
 	const struct tail_row *first = &blocks->inside.v[0];
-	if (first->from_ns < blocks->from_ns)
-		return rc; /* it has them itself */
-	if (blocks->older.n > 0 && blocks->older.v[0].id > first->id)
+	const bool later = blocks->older.n > 0 && blocks->older.v[0].id > first->id;
+	if (later || first->from_ns < blocks->from_ns) /* it has them itself */
 		return rc;
 	rc = gathering_older_next(blocks, number, walk, &search->at_tail, INT64_MIN, &lead, &has);
 	if (rc != SQLITE_OK || !has)
 		return rc;
 	block_share(&lead.reader, gathering->scratch);
 	gathering_piece(gathering);
-	memmove(gathering->pieces + 1, gathering->pieces, n * sizeof(lead));
+	memmove(gathering->pieces + 1, gathering->pieces, gathering->n_pieces * sizeof(lead));
 	gathering->pieces[0] = lead;
 	gathering->n_pieces++;
 	search->pieces++;
 	blocks->looked++;
-	return rc;
+	return SQLITE_OK;
 }
 
 static int gathering_anchors(struct blocks *blocks, const struct gather_want *want, int64_t number,
