@@ -339,6 +339,19 @@ struct crowd {
 	size_t n, receivers; /* queues; hosts they lead to */
 };
 
+/* Of a tree whose pressure begins in several places, two at most: a queue to a host ends every
+ * path, so what rests there begins there; its marks and its load have to say so too. */
+#define SEVERAL_SHARE 0.2
+enum { SEVERAL_MOST = 2 };
+#define OWN_PROOF (TO_HOST | SEVERAL_INPUTS | MANY_MARKS | BUSY)
+
+static bool root_may_count(const struct pause_root *root, int priority)
+{
+	if (root->origin != ORIGIN_QUEUE || root->priority != priority)
+		return false;
+	return root->clear || (root->host && root->joint_share >= SEVERAL_SHARE);
+}
+
 static void suspect_add(const struct congestion *congestion,
 	const struct congestion_options *options, const struct port_seen *port,
 	const struct pause_root *root, const struct verdicts *verdicts, struct crowd *crowd)
@@ -349,7 +362,7 @@ static void suspect_add(const struct congestion *congestion,
 		is_setting(verdicts, port->device))
 		return;
 	suspect_queue(congestion, options, l, root, s);
-	if (!s->is)
+	if (!s->is || (root && !root->clear && (s->signs.yes & OWN_PROOF) != OWN_PROOF))
 		return;
 	verdicts->port_done[port->port->index] = true;
 	bool known = !port->port->host || crowd->receivers >= RECEIVERS_SHOWN;
@@ -370,7 +383,7 @@ static void congestion_judge_queues(const struct congestion *congestion,
 				      congestion->o->n_fabric_ports + 1)};
 	for (size_t i = 0; i < congestion->graph->n_roots; i++) {
 		const struct pause_root *r = &congestion->graph->roots[i];
-		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == congestion->priority)
+		if (root_may_count(r, congestion->priority))
 			suspect_add(congestion, options, r->port, r, verdicts, &crowd);
 	}
 	/* where nobody is paused, or so little that one input alone counts, marks decide */
@@ -387,6 +400,9 @@ static void congestion_judge_queues(const struct congestion *congestion,
 	for (size_t i = 0, n_shown = 0; i < crowd.n; i++) {
 		const bool to_host = crowd.v[i].signs.yes & TO_HOST;
 		if (to_host && n_shown++ >= RECEIVERS_SHOWN)
+			continue;
+		const struct pause_root *root = crowd.v[i].root;
+		if (root && !root->clear && crowd.receivers > SEVERAL_MOST)
 			continue;
 		crowd.v[i].alike = 1;
 		if (to_host)

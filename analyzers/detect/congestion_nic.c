@@ -281,6 +281,7 @@ bool congestion_nic_reacts(const struct congestion *congestion, const struct por
 #define OTHERS_MIN 2 /* host-facing ports to compare with */
 #define RAILS_APART 4 /* planes that agree */
 #define SKEW 0.2 /* max/mean - 1, as in ecmp_imbalance */
+#define FAIR_EXCESS 0.5 /* above the mean of its group: an uplink that its bytes alone crowd */
 #define LINE 0.85 /* utilisation of a window that is line rate, whatever the rhythm */
 #define MARKED 0.01 /* of what a queue sent: it is congested, and senders that react slow down */
 /* Share of the window, from which pause is more than the start of each burst before the first CNPs
@@ -305,8 +306,9 @@ enum { WATCH_PARTS = 3 }; /* of that time, in each of which it is paused */
  * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path
  * singled the host out, not its NIC. Unknown where the leaf's groups are unknown.
  */
-static void host_signs_collision(
-	const struct congestion *congestion, const struct device_seen *device, struct signs *signs)
+static void host_signs_collision(const struct congestion *congestion,
+	const struct congestion_options *options, const struct device_seen *device,
+	struct signs *signs)
 {
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
@@ -322,6 +324,9 @@ static void host_signs_collision(
 		sign_set(signs, SKEWED,
 			signs->yes & SKEWED ||
 				(crowded && (g.imbalance > SKEW || g.live < g.members)));
+		sign_set(signs, CROWDED,
+			signs->yes & CROWDED ||
+				(marks_ratio(&m) >= options->marks && g.imbalance > FAIR_EXCESS));
 	}
 }
 
@@ -453,7 +458,7 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 		s->yes &= ~(uint32_t)FEW_MARKS;
 	sign_set(s, FROM_HOST, host->explained);
 	host_signs_compare(congestion, options, host, s);
-	host_signs_collision(congestion, ret->device, s);
+	host_signs_collision(congestion, options, ret->device, s);
 	host_signs_packets(congestion, host->prio, ret);
 	/* what its NIC counts weighs more than how it compares */
 	if (!(s->known & KEEPS_RATE) && congestion_nic_reacts(congestion, host->prio->port))

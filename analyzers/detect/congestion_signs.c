@@ -116,7 +116,7 @@ static const struct signature signatures[] = {
 		"towards receivers are marked"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF,
 		POLICY | LEADS | AHEAD | MARKING | STRONG | FAR | RECEIVER_MARKS, 0,
-		FROM_HOST | SLOWS_DOWN | SLOWER | HEAVY | LATE, 0.65, false,
+		FROM_HOST | SLOWS_DOWN | SLOWER | HEAVY | LATE | CROWDED, 0.65, false,
 		"one host is paused many times as long as any other at the same load, also as long "
 		"as "
 		"those that share its uplink, and packets towards receivers are marked"},

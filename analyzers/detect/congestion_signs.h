@@ -82,6 +82,9 @@ enum sign {
 	 * host of its leaf explains; and no receiver marks more than its peers */
 	BRIEF = EARLY,
 	RECEIVER_MARKS = HOT, /* some queue to a host marks a large share of its packets */
+	/* an uplink of its leaf carries half more than its fair share and marks a large share: that
+	 * many bytes crowd it, whoever slows down */
+	CROWDED = FULL,
 };
 struct signs {
 	uint32_t known, yes;

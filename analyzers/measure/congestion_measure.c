@@ -345,8 +345,6 @@ static void survey_device(struct congestion *congestion, const struct device_see
 			load->level = level;
 			load->loudest = l;
 		}
-		if (device->ports[i].port->peer)
-			congestion->switch_level = fmax(congestion->switch_level, level);
 	}
 	survey_episodes(load);
 	marks_add(&congestion->all, &load->marks);
@@ -443,25 +441,36 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 	}
 }
 
+static bool group_holds(const struct fabric_group *group, const struct fabric_port *port)
+{
+	for (size_t k = 0; k < group->n_members; k++)
+		if (group->members[k] == port ||
+			(port->lag && str_eq(group->members[k]->lag, port->lag)))
+			return true;
+	return false;
+}
+
 bool group_measure(
 	const struct congestion *congestion, const struct port_seen *port, struct group_load *ret)
 {
 	*ret = (struct group_load){
 		.mean = NAN, .max = NAN, .imbalance = NAN, .oversubscription = NAN};
+	struct group_load bundle = *ret;
 	const struct fabric_device *d = port->port->device;
 	for (size_t i = 0; i < d->n_groups; i++) {
 		const struct fabric_group *g = &d->groups[i];
-		if (strncmp(g->id, "lag:", 4) == 0 ||
-			(ret->group && ret->group->n_members >= g->n_members))
+		if (!group_holds(g, port->port))
 			continue;
-		for (size_t k = 0; k < g->n_members; k++)
-			if (g->members[k] == port->port ||
-				(port->port->lag && str_eq(g->members[k]->lag, port->port->lag)))
-				ret->group = g;
+		if (strncmp(g->id, "lag:", 4) == 0)
+			group_sum(congestion, g, &bundle);
+		else if (!ret->group || ret->group->n_members < g->n_members)
+			ret->group = g;
 	}
 	if (!ret->group)
 		return false;
 	group_sum(congestion, ret->group, ret);
+	/* a bundle that is uneven crowds one of its links, however even the bundles are */
+	ret->imbalance = fmax(ret->imbalance, bundle.imbalance);
 	if (d->role == ROLE_LEAF)
 		ret->oversubscription = capacity_ratio(congestion, port->device);
 	return true;

@@ -101,7 +101,6 @@ struct congestion {
 	double others_max;
 	size_t n_known; /* host-facing ports whose pause is known */
 	bool measured; /* every host-facing level is measured */
-	double switch_level; /* strongest level between switches */
 	double host_capacity_bps; /* what most host-facing ports run at; 0 = not known */
 	double host_root_share; /* of all pressure, that hosts cause (pause_graph) */
 	/* a loaded host-facing port runs below its peers: whoever sends there is paused for it */
@@ -128,7 +127,9 @@ struct group_load {
 	/* marked: 1 % at least of what it sent; slower: below the speed that was declared */
 	unsigned members, live, marked, slower;
 	double mean, max; /* utilisation; NAN unknown */
-	double imbalance; /* max/mean - 1; NAN unknown */
+	/* max/mean - 1, of the group or of the port's own bundle, whichever is less even; NAN
+	 * unknown */
+	double imbalance;
 	/* capacity of the hosts of its leaf over that of its live members; NAN unknown */
 	double oversubscription;
 };

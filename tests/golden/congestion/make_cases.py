@@ -143,7 +143,7 @@ def reacts_small():
 
 
 def reacts_incast():
-    return groups("reacts_incast", "node-010 is paused most, but the receivers that mark take three times the load of others: more senders, not a host at fault",
+    return groups("reacts_incast", "node-010 is paused most, but the receivers that mark take three times the load of others: more senders to both, not a host at fault",
                   marks=0.34, frames=(1500, 700, 300), times=3.0, tx_ms=6)
 
 
@@ -203,6 +203,39 @@ def collision():
         load(c, f"leaf2:Ethernet{n}", 0.3, marks=0.0)
     load(c, "leaf1:Ethernet49", 0.9, marks=0.2)
     load(c, "leaf1:Ethernet50", 0.3, marks=0.0)
+    return c
+
+
+def lag_uneven():
+    c = Case("congestion", "lag_uneven", "two bundles of two links carry the same, one link of each much of it: inputs wait for that link, and it is no overload of an even group")
+    two_leaves(c)
+    for s in (1, 2):
+        c.link(f"leaf1:Ethernet{50 + s}", f"spine{s}:Ethernet3", cable="30m")
+    c.say(LOSSLESS, "lags:", *[f"  - {{ device: leaf1, name: po{s}, ports: [Ethernet{48 + s}, Ethernet{50 + s}] }}" for s in (1, 2)])
+    for n in range(1, 5):
+        load(c, f"leaf1:Ethernet{n}", 0.25, marks=0.0, tx_ms=30 + n)
+        load(c, f"leaf2:Ethernet{n}", 0.25, marks=0.0, tx_ms=0)
+    for s in (1, 2):
+        load(c, f"leaf1:Ethernet{48 + s}", 0.4, marks=0.75, tx_ms=0)
+        load(c, f"leaf1:Ethernet{50 + s}", 0.1, marks=0.0, tx_ms=0)
+    return c
+
+
+def crowded():
+    """As simulated with a damaged hash: among the senders behind a crowded uplink one fills its buffer past XOFF, and the others do not."""
+    c = Case("congestion", "crowded", "one uplink carries 2.5 times its fair share and marks half of it; one host behind it is paused for 1.5 %: the path explains it")
+    two_leaves(c, hosts=8)
+    for n in (3, 4):
+        c.spine(f"spine{n}")
+        for leaf in (1, 2):
+            c.link(f"leaf{leaf}:Ethernet{48 + n}", f"spine{n}:Ethernet{leaf}", cable="30m")
+    c.say(LOSSLESS)
+    for n in range(1, 17):
+        port = f"leaf{1 + (n > 8)}:Ethernet{n - 8 * (n > 8)}"
+        load(c, port, 0.3, marks=0.02 if n == 1 else 0.0, tx_ms=15 if n == 10 else 0)
+    for n in (1, 2, 3, 4):
+        load(c, f"leaf1:Ethernet{48 + n}", 0.2, marks=0.0, tx_ms=0)
+        load(c, f"leaf2:Ethernet{48 + n}", 0.5 if n == 3 else 0.1, marks=0.5 if n == 3 else 0.0, tx_ms=0)
     return c
 
 
@@ -437,7 +470,7 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
     return c
 
 
-CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, pair_off, long_steps, rails_frames, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
+CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, pair_off, long_steps, rails_frames, collision, crowded, lag_uneven, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
          ecn_early, pfc_only, xon_close, xon_pieces, xon_frames,
          cnp_starved]
 LOSSES = [
