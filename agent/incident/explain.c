@@ -700,6 +700,17 @@ static bool speaks_first(const struct incident *left, const struct incident *rig
 	return left->priority < right->priority;
 }
 
+/* What does no harm is no explanation of harm; anything else is as bad as its worst part. But when
+ * a job became slower as it began, it is not harmless, whatever it looks like by itself. */
+static bool is_bad_enough(const struct incident *by, const struct incident *incident)
+{
+	if (by->severity > SEV_INFO || incident->severity == SEV_INFO)
+		return true;
+	return cause_has(incident->cause, CAUSE_IS_SYMPTOM) &&
+		cause_info(by->cause)->family == CAUSE_FAMILY_CONGESTION &&
+		llabs(by->first_ns - incident->first_ns) <= TOGETHER_NS;
+}
+
 static bool could_explain(struct explain *explain, const struct fabric *fabric,
 	const struct incident_record *by, const struct incident_record *record)
 {
@@ -710,8 +721,7 @@ static bool could_explain(struct explain *explain, const struct fabric *fabric,
 		return false;
 	if (by->unheard >= EXPLAIN_UNHEARD - WEIGHT_SHARE_ERROR)
 		return false;
-	/* what does no harm is no explanation of harm; anything else is as bad as its worst part */
-	if (by->i.severity == SEV_INFO && record->i.severity > SEV_INFO)
+	if (!is_bad_enough(&by->i, &record->i))
 		return false;
 	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
 		return false;

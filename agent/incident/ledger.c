@@ -267,6 +267,8 @@ static void ledger_take_raised(
 		if (worse)
 			incident_record_note(record, finding->to_ns, "severity: %s",
 				severity_name(record->i.severity));
+		if (record->i.cause != cause_before)
+			ledger_part_again(ledger, record, finding->to_ns);
 		ledger_adopt(ledger, record, finding->to_ns);
 		ledger_publish(ledger, record, INCIDENT_OPEN);
 		/* another cause explains other things */

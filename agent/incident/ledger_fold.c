@@ -5,6 +5,7 @@
  */
 #include "agent/incident/ledger_inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/incident/explain.h"
@@ -112,6 +113,23 @@ bool ledger_adopt(struct ledger *ledger, struct incident_record *record, int64_t
 	if (told)
 		ledger_publish(ledger, by, by->i.state);
 	return true;
+}
+
+void ledger_part_again(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+{
+	char before[sizeof(record->folded)];
+	if (!record->i.parent)
+		return;
+	snprintf(before, sizeof(before), "%s", record->i.parent);
+	incident_record_set(&record->i.parent, NULL);
+	ledger_place(ledger, record);
+	const struct incident_record *by = explain_find(ledger->explain, ledger->fabric, record);
+	if (by && str_eq(str_or(by->i.parent, by->i.id), before)) {
+		incident_record_set(&record->i.parent, before);
+		ledger_place(ledger, record);
+		return;
+	}
+	incident_record_note(record, t_ns, "no part of %s any more: its cause is another", before);
 }
 
 void ledger_absorb(struct ledger *ledger, const struct incident_record *by, int64_t t_ns)

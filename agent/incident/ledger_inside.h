@@ -102,6 +102,9 @@ bool ledger_stands_alone(
 /* ledger_adopt - give an open incident the one that explains it as its parent. True when it got
  * one. */
 bool ledger_adopt(struct ledger *ledger, struct incident_record *record, int64_t t_ns);
+/* ledger_part_again - its cause has changed: does what it is part of explain that as well? Else it
+ * is part of nothing, until something adopts it. */
+void ledger_part_again(struct ledger *ledger, struct incident_record *record, int64_t t_ns);
 /* ledger_absorb - an incident opened, or has another cause: those that were open before and that it
  * explains are part of it from now on. */
 void ledger_absorb(struct ledger *ledger, const struct incident_record *by, int64_t t_ns);
