@@ -214,7 +214,6 @@ double weight_sum(const struct weight *weight)
 /* A job's own level moves by this much within the hour. A larger change since the onset is the
  * incident's; between once and twice of it ever more of it is. */
 #define DRIFT_MOST 0.02
-#define CALM 0.05 /* of its level before: a block that is no further from it is not slow */
 #define ONSET_SPAN_NS (10 * 60 * NS_PER_S) /* on a side; the drift bends over longer ones */
 /* What remains of a drift that was taken away, of throughput. */
 #define DRIFT_ERROR 0.006
@@ -411,60 +410,14 @@ static double cost_of_steps(const struct cost_job *job, const struct job_rate *r
 	return moved;
 }
 
-/* Where what was slow ends among the blocks from @since on: an incident that clears may see its end
- * late, since windows overlap. @end: nothing says so. */
-static size_t cost_slow_end(
-	const struct cost_job *job, const struct job_rate *rate, size_t since, size_t end)
-{
-	const double least = job->base * (1 - job->loss_ratio / 2);
-	size_t slow_end = end;
-	if (!job->fell)
-		return end;
-	while (slow_end > since && !(rate->rate[slow_end - 1] < least))
-		slow_end--;
-	if (slow_end >= since + BLOCKS_MIN)
-		return slow_end;
-	return end;
-}
-
-/*
- * What slows a job down now and then, such as a link that flaps, leaves blocks between that it does
- * not touch: these are the job's own past, drift and all. False where a loss is in every block.
- */
-static bool cost_between(double base, const double *rate, size_t n, double *ret)
-{
-	double calm = 0;
-	size_t n_calm = 0, n_deep = 0;
-	for (size_t k = 0; k < n; k++) {
-		if (isnan(rate[k]))
-			continue;
-		n_deep += rate[k] < base * (1 - CALM);
-		if (fabs(rate[k] - base) > base * CALM)
-			continue;
-		calm += rate[k];
-		n_calm++;
-	}
-	if (!n_deep || n_calm < BLOCKS_MIN || 4 * n_calm < n)
-		return false;
-	const double level = calm / (double)n_calm;
-	if (fabs(level - base) > DRIFT_MOST / 2 * base)
-		return false;
-	*ret = level;
-	return true;
-}
-
 /* Throughput since the onset. All blocks count, idle ones too: a job that stands still may be
  * stopped. The level leaves out outliers. */
-static void cost_measure_since(struct cost_job *job, const struct job_rate *rate, bool clears)
+static void cost_measure_since(struct cost_job *job, const struct job_rate *rate)
 {
-	size_t since = block_at(rate, job->onset_ns), end = rate->n;
+	size_t since = block_at(rate, job->onset_ns);
 	if (since + BLOCKS_MIN < rate->n)
 		since++; /* its first block may hold what was before */
-	if (clears)
-		end = cost_slow_end(job, rate, since, end);
-	if (cost_between(job->base, rate->rate + since, end - since, &job->base))
-		job->onset_ratio = NAN;
-	const struct level after = rhythm_level(rate->rate + since, end - since);
+	const struct level after = rhythm_level(rate->rate + since, rate->n - since);
 	if (isnan(job->base) || after.n == 0)
 		return;
 	double error = NAN; /* an unknown error proves nothing */
@@ -488,8 +441,7 @@ bool cost_due(const struct cost *cost, const struct job_rate *rate)
 	return cost->to_ns <= to_ns - rate->block_ns;
 }
 
-struct cost_job *cost_measure(
-	struct cost *cost, const struct job_rate *rate, int64_t first_ns, bool clears)
+struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns)
 {
 	const int64_t to_ns = rate->from_ns + (int64_t)rate->n * rate->block_ns;
 	if (!cost_due(cost, rate))
@@ -502,7 +454,7 @@ struct cost_job *cost_measure(
 	const bool much_before = first_ns - rate->from_ns > (to_ns - rate->from_ns) / 2;
 	if (much_before || isnan(job->base))
 		cost_measure_before(job, rate, &sides, first_ns);
-	cost_measure_since(job, rate, clears);
+	cost_measure_since(job, rate);
 	free(sides.v);
 	free(sides.at);
 	return job;

@@ -81,12 +81,10 @@ bool cost_due(const struct cost *cost, const struct job_rate *rate);
 
 /*
  * cost_measure - throughput of @rate's job before and after @first_ns, the incident's first raised
- * window; when it @clears, until what was slow ended. Then, when every incident of the job has been
- * measured, cost_count() is called for each, and when all jobs are done the caller moves .to_ns on.
- * NULL when it is not due.
+ * window. Then, when every incident of the job has been measured, cost_count() is called for each,
+ * and when all jobs are done the caller moves .to_ns on. NULL when it is not due.
  */
-struct cost_job *cost_measure(
-	struct cost *cost, const struct job_rate *rate, int64_t first_ns, bool clears);
+struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns);
 /* cost_count - count this window's loss, the first time all since the onset. @share: this
  * incident's part of it, 0 to 1. @stalled: a job that moves nothing has not ended, this incident
  * stopped it. */

@@ -556,7 +556,7 @@ void claims_count(struct incident_record *const *records, size_t n, const struct
 		if (r->folded[0] || !cause_has(r->i.cause, CAUSE_MAY_COST) ||
 			!incident_record_concerns(r, fabric, rate->job))
 			continue;
-		struct cost_job *job = cost_measure(&r->cost, rate, r->i.first_ns, r->i.clear > 0);
+		struct cost_job *job = cost_measure(&r->cost, rate, r->i.first_ns);
 		if (job)
 			claimants[n_claimants++] = (struct claimant){r, job};
 	}

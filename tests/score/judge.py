@@ -117,6 +117,13 @@ def judge(truth, incidents, peers):
     return out
 
 
+def told_per_hour(incidents):
+    """The price an hour that stands together at the worst moment: an incident that was closed and the one that came in its place never do."""
+    top = [i for i in incidents if not i.get("parent") and i.get("opened")]
+    return max((sum(i["usd_per_hour"] or 0 for i in top if i["opened"] <= by["opened"] and not (i.get("closed") and i["closed"] <= by["opened"]))
+                for by in top), default=0)
+
+
 def wilson(k, n, z=1.96):
     """95 % interval of a share (Wilson 1927)."""
     if n == 0:

@@ -22,7 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from judge import judge, links  # noqa: E402
+from judge import judge, links, told_per_hour  # noqa: E402
 import table  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from patience import HANG_S  # noqa: E402
@@ -146,7 +146,7 @@ def run(c, options):
         peers = links(open(os.path.join(work, "fabric.yaml"), encoding="utf-8").read())
         out = {**c, "hours": length / 3600, **judge(truth, answer["incidents"], peers)}
         out["usd_true"] = truth["usd_per_hour"]
-        out["usd_told"] = sum(i["usd_per_hour"] or 0 for i in answer["incidents"] if not i.get("parent"))
+        out["usd_told"] = told_per_hour(answer["incidents"])
         out["truth"] = [{k: f.get(k) for k in ("cause", "subject", "device", "port", "host", "group")} for f in truth.get("faults", [])]
         out["took_s"] = round(time.monotonic() - t0, 2)
         return out

@@ -5,7 +5,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from judge import gap, judge, links, wilson  # noqa: E402
+from judge import gap, judge, links, told_per_hour, wilson  # noqa: E402
 import table  # noqa: E402
 
 FABRIC = '''links:
@@ -153,6 +153,15 @@ class Judge(unittest.TestCase):
         self.assertTrue(table.abstained(row, {("s", "sonic-snmp"): (0.2, 1.0)}))
         self.assertFalse(table.abstained(row, {("s", "sonic-snmp"): (0.9, 1.0)}))
         self.assertFalse(table.abstained({**row, "verdict": "wrong"}, {("s", "sonic-snmp"): (0.2, 1.0)}))
+
+    def test_told_per_hour(self):
+        first = {"opened": "1970-01-01T00:05:00.000Z", "closed": "1970-01-01T00:08:00.000Z", "usd_per_hour": 100}
+        beside = {"opened": "1970-01-01T00:06:00.000Z", "closed": None, "usd_per_hour": 30}
+        instead = {"opened": "1970-01-01T00:09:00.000Z", "closed": None, "usd_per_hour": 90}
+        self.assertEqual(told_per_hour([first, beside]), 130)
+        self.assertEqual(told_per_hour([first, instead]), 100)  # the sum is 190
+        self.assertEqual(told_per_hour([first, beside, instead, {**first, "parent": "x"}]), 130)
+        self.assertEqual(told_per_hour([]), 0)
 
     def test_intervals(self):
         lo, hi = gap(56, 70, 48, 80)  # Newcombe 1998, table II, contrast (a), method 10

@@ -58,12 +58,12 @@ static void run(struct cost *c, size_t windows, double before, double after, dou
 		const struct finding f = over(to, claim);
 		cost_over(c, &f);
 		const struct job_rate r = look(v, to, before, after);
-		struct cost_job *j = cost_measure(c, &r, (int64_t)(ONSET + N) * BLOCK, false);
+		struct cost_job *j = cost_measure(c, &r, (int64_t)(ONSET + N) * BLOCK);
 		assert_non_null(j);
 		cost_count(j, &r, 1, false);
 		c->to_ns = (int64_t)to * BLOCK;
 		/* the same window is not counted twice */
-		assert_null(cost_measure(c, &r, (int64_t)(ONSET + N) * BLOCK, false));
+		assert_null(cost_measure(c, &r, (int64_t)(ONSET + N) * BLOCK));
 	}
 }
 
@@ -148,8 +148,7 @@ static void test_drift(void **state)
 				.n = N};
 			const struct finding f = over(to, NAN);
 			cost_over(&c, &f);
-			struct cost_job *j =
-				cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK, false);
+			struct cost_job *j = cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK);
 			cost_count(j, &r, 1, false);
 			c.to_ns = (int64_t)to * BLOCK;
 		}
@@ -158,62 +157,6 @@ static void test_drift(void **state)
 		near(rows[row].what, s.usd_per_hour, want, 0.01 * want);
 		cost_done(&c);
 	}
-}
-
-/* The price an hour after looks at blocks of which @slow lose, the first @windows since the onset
- * over and those after them clear. */
-static double priced_now_and_then(
-	bool (*slow)(size_t since), double lost, double drifted, size_t windows, size_t clear)
-{
-	struct cost c = cost_new();
-	for (size_t k = 1; k <= windows + clear; k++) {
-		double v[N];
-		const size_t to = ONSET + N + k;
-		for (size_t i = 0; i < N; i++) {
-			const size_t block = to - N + i;
-			v[i] = 100 * (1 + (block % 2 ? 0.001 : -0.001));
-			if (block >= ONSET + N)
-				v[i] *= 1 - drifted;
-			if (block >= ONSET + N && slow(block - ONSET - N))
-				v[i] *= 1 - lost;
-		}
-		const struct job_rate r = {.job = "train",
-			.from_ns = (int64_t)(to - N) * BLOCK,
-			.block_ns = BLOCK,
-			.rate = v,
-			.n = N};
-		const struct finding f = over(to, NAN);
-		if (k <= windows)
-			cost_over(&c, &f);
-		struct cost_job *j =
-			cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK, k > windows);
-		cost_count(j, &r, 1, false);
-		c.to_ns = (int64_t)to * BLOCK;
-	}
-	const double told = cost_sum(&c, &fabric, job.gpus, true).usd_per_hour;
-	cost_done(&c);
-	return told;
-}
-
-static bool every_fifth(size_t since)
-{
-	return since % 5 == 4;
-}
-
-static bool first_eighteen(size_t since)
-{
-	return since < 18;
-}
-
-/* What comes and goes leaves blocks that say what the job does without it. */
-static void test_now_and_then(void **state)
-{
-	job.gpus = 100;
-	near("a fifth of the blocks lose a fifth; the job drifts by 0.9 % meanwhile",
-		priced_now_and_then(every_fifth, 0.2, 0.009, 40, 0), 3000 * 0.2 * 8 / 39,
-		3000 * 0.002);
-	near("it ended before its incident could see it: windows overlap",
-		priced_now_and_then(first_eighteen, 0.2, 0, 21, 3), 3000 * 0.2, 3000 * 0.002);
 }
 
 /* A symptom explains nothing, whatever it costs; nor does one that shares what is lost explain all
@@ -268,8 +211,7 @@ static void test_share_and_late(void **state)
 	const double all = cost_sum(&c, &fabric, 100, true).usd_total;
 	for (size_t k = 41; k < 50; k++) {
 		const struct job_rate r = look(v, ONSET + N + k, 100, 80);
-		cost_count(
-			cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK, false), &r, 0.5, false);
+		cost_count(cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 0.5, false);
 		c.to_ns = (int64_t)(ONSET + N + k) * BLOCK;
 	}
 	near("late", cost_sum(&c, &fabric, 100, true).usd_total, all, 1e-9);
@@ -293,8 +235,8 @@ static void test_idle(void **state)
 			const struct finding f = over(to, NAN);
 			cost_over(&c, &f);
 			struct job_rate r = look(v, to, 100, 0);
-			cost_count(cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK, false), &r, 1,
-				stalled);
+			cost_count(
+				cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 1, stalled);
 			c.to_ns = (int64_t)to * BLOCK;
 		}
 		near(stalled ? "stalled" : "ended", cost_sum(&c, &fabric, 100, true).usd_total,
@@ -323,8 +265,8 @@ static void test_restart(void **state)
 			const struct finding f = over(to, 0.1);
 			cost_over(&c, &f);
 			const struct job_rate r = look(v, to, 100, 80);
-			cost_count(cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK, false), &r, 1,
-				false);
+			cost_count(
+				cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 1, false);
 			c.to_ns = (int64_t)to * BLOCK;
 		}
 		json_t *got = cost_json(&c);
@@ -354,7 +296,7 @@ static bool fell_from(double first, size_t before, double rate_after, double noi
 		.job = "train", .from_ns = 0, .block_ns = BLOCK, .rate = v, .n = N};
 	const struct finding f = over(before + 1, NAN);
 	cost_over(&c, &f);
-	const struct cost_job *j = cost_measure(&c, &r, (int64_t)before * BLOCK, false);
+	const struct cost_job *j = cost_measure(&c, &r, (int64_t)before * BLOCK);
 	assert_non_null(j);
 	const bool ret = j->fell;
 	cost_done(&c);
@@ -437,7 +379,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stories),
 		cmocka_unit_test(test_drift),
-		cmocka_unit_test(test_now_and_then),
 		cmocka_unit_test(test_explained),
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_share_and_late),
