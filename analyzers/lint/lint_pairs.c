@@ -128,7 +128,11 @@ struct bounces {
 	uint64_t *bounces, *reaches; /* by element */
 	bool *touched;
 	uint64_t *next, *reach; /* of the leaf at hand, by switch: next hops, and all behind them */
-	uint32_t *order; /* switches, the nearest to the leaf first */
+	uint32_t *order; /* switches, each behind all that it sends to */
+	size_t placed; /* in the order */
+	uint8_t *state; /* of the search for it */
+	/* of a given table: as .bounces and .reaches, with nothing failed */
+	uint64_t *detours, *detoured;
 	struct bounce_class *classes;
 	size_t n_classes, cap_classes;
 	struct map *together; /* pairs that only together empty a next hop */
@@ -153,34 +157,122 @@ static void set_join(uint64_t *to, const uint64_t *from, size_t words)
 		to[w] |= from[w];
 }
 
-/* Next hops as switches, and what lies behind them, for leaf number @leaf. */
-static void bounces_prepare(struct bounces *b, size_t leaf)
+/* Puts @at into the order behind all that it sends to; false: packets can come back to it. */
+static bool bounces_order(struct bounces *b, const uint64_t *routes, uint32_t at)
+{
+	enum { NEW, OPEN, DONE };
+	const struct lint_switch *s = &b->judge->graph->switches[at];
+	if (b->state[at] != NEW)
+		return b->state[at] == DONE;
+	b->state[at] = OPEN;
+	LINT_EACH(p, routes + s->first_word, s->n_ports)
+	{
+		if (!bounces_order(b, routes, s->ports[p].peer))
+			return false;
+	}
+	b->state[at] = DONE;
+	b->order[b->placed++] = at;
+	return true;
+}
+
+/* Adds what @at sends to in its own direction, for any leaf: upwards or downwards. */
+static void bounces_onward(
+	struct bounces *b, uint64_t *closure, const uint64_t *used, uint32_t at, bool up)
+{
+	const struct lint_graph *graph = b->judge->graph;
+	const unsigned tier = graph->switches[at].tier;
+	lint_add(set_of(b, closure, at), at);
+	LINT_EACH(peer, used + at * b->words, graph->n_switches)
+	{
+		if (up ? graph->switches[peer].tier > tier : graph->switches[peer].tier < tier)
+			set_join(set_of(b, closure, at), set_of(b, closure, peer), b->words);
+	}
+}
+
+/*
+ * Of a given table: what lies behind each switch over the next hops to any leaf, first up and then
+ * down. A buffer that turned packets fill holds those of other leaves as well, and these may go
+ * where the turned ones do not: shortest paths to all leaves share theirs.
+ */
+static void bounces_reach_any(struct bounces *b)
+{
+	const struct lint_graph *graph = b->judge->graph;
+	const size_t n = graph->n_switches, size = n * b->words + 1;
+	rw_cleanup(freep) uint64_t *used = rw_calloc(size, sizeof(*used));
+	rw_cleanup(freep) uint64_t *up = rw_calloc(size, sizeof(*up));
+	rw_cleanup(freep) uint64_t *down = rw_calloc(size, sizeof(*down));
+	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++)
+		for (uint32_t at = 0; at < n; at++) {
+			const struct lint_switch *s = &graph->switches[at];
+			const uint64_t *routes = lint_routes(b->judge->engine, leaf);
+			LINT_EACH(p, routes + s->first_word, s->n_ports)
+			lint_add(set_of(b, used, at), s->ports[p].peer);
+		}
+	for (unsigned tier = 0; tier < ROLE_OTHER; tier++)
+		for (uint32_t at = 0; at < n; at++) {
+			if (graph->switches[at].tier == tier)
+				bounces_onward(b, down, used, at, false);
+			if (graph->switches[at].tier == ROLE_OTHER - 1 - tier)
+				bounces_onward(b, up, used, at, true);
+		}
+	for (uint32_t at = 0; at < n; at++)
+		LINT_EACH(above, set_of(b, up, at), n)
+	set_join(set_of(b, b->reach, at), set_of(b, down, above), b->words);
+}
+
+/* Where a given table itself turns packets that came down, with nothing failed. */
+static void bounces_detours(struct bounces *b)
+{
+	const struct lint_graph *graph = b->judge->graph;
+	for (uint32_t at = 0; at < graph->n_switches; at++)
+		LINT_EACH(below, set_of(b, b->next, at), graph->n_switches)
+		{
+			if (graph->switches[below].tier >= graph->switches[at].tier)
+				continue;
+			LINT_EACH(next, set_of(b, b->next, below), graph->n_switches)
+			{
+				if (graph->switches[next].tier <= graph->switches[below].tier)
+					continue;
+				lint_add(b->detours, at);
+				lint_add(b->detoured, below);
+				set_join(b->detoured, set_of(b, b->reach, next), b->words);
+			}
+		}
+}
+
+/* Next hops as switches, and what lies behind them, for leaf number @leaf. False: a given table
+ * sends packets in a circle. */
+static bool bounces_prepare(struct bounces *b, size_t leaf)
 {
 	const struct lint_graph *graph = b->judge->graph;
 	const uint64_t *routes = lint_routes(b->judge->engine, leaf);
 	const size_t n = graph->n_switches;
+	const bool routed = lint_engine_routed(b->judge->engine);
 	memset(b->next, 0, n * b->words * sizeof(*b->next));
-	memset(b->reach, 0, n * b->words * sizeof(*b->reach));
-	size_t placed = 0;
-	for (uint32_t hops = 0; placed < n; hops++) {
-		const size_t before = placed;
-		for (size_t i = 0; i < n; i++)
-			if (lint_distance(b->judge->engine, leaf, (uint32_t)i) == hops)
-				b->order[placed++] = (uint32_t)i;
-		if (placed == before)
-			break;
-	}
-	for (size_t k = 0; k < placed; k++) {
+	memset(b->state, 0, n * sizeof(*b->state));
+	if (!routed)
+		memset(b->reach, 0, n * b->words * sizeof(*b->reach));
+	b->placed = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!bounces_order(b, routes, i))
+			return false;
+	for (size_t k = 0; k < b->placed; k++) {
 		const uint32_t at = b->order[k];
 		const struct lint_switch *s = &graph->switches[at];
-		lint_add(set_of(b, b->reach, at), at);
+		if (!routed)
+			lint_add(set_of(b, b->reach, at), at);
 		LINT_EACH(p, routes + s->first_word, s->n_ports)
 		{
-			lint_add(set_of(b, b->next, at), s->ports[p].peer);
-			set_join(set_of(b, b->reach, at), set_of(b, b->reach, s->ports[p].peer),
-				b->words);
+			const uint32_t peer = s->ports[p].peer;
+			lint_add(set_of(b, b->next, at), peer);
+			if (!routed)
+				set_join(set_of(b, b->reach, at), set_of(b, b->reach, peer),
+					b->words);
 		}
 	}
+	if (routed)
+		bounces_detours(b);
+	return true;
 }
 
 /* @at has lost its way to the leaf when @element fails: where its packets turn, and what they
@@ -328,15 +420,17 @@ static void bounces_count(struct bounces *b)
 	}
 }
 
-static void bounces_pass(struct bounces *b, enum bounce_pass pass)
+/* False: no set speaks of a table that sends packets in a circle. */
+static bool bounces_pass(struct bounces *b, enum bounce_pass pass)
 {
 	const struct lint_graph *graph = b->judge->graph;
 	for (size_t leaf = 0; leaf < graph->n_leaves; leaf++) {
-		if (pass == PASS_ALONE)
-			bounces_prepare(b, leaf);
+		if (pass == PASS_ALONE && !bounces_prepare(b, leaf))
+			return false;
 		for (uint32_t i = 0; i < graph->n_switches; i++)
 			bounces_switch(b, leaf, i, pass);
 	}
+	return true;
 }
 
 static void judge_local(struct judge *judge, unsigned failures)
@@ -350,11 +444,27 @@ static void judge_local(struct judge *judge, unsigned failures)
 	b.next = arena_array(judge->arena, uint64_t, graph->n_switches * words + 1);
 	b.reach = arena_array(judge->arena, uint64_t, graph->n_switches * words + 1);
 	b.order = arena_array(judge->arena, uint32_t, graph->n_switches + 1);
-	bounces_pass(&b, PASS_ALONE);
-	for (uint32_t e = 0; e < elements; e++)
-		if (b.touched[e] &&
-			sets_meet(set_of(&b, b.bounces, e), set_of(&b, b.reaches, e), words))
+	b.state = arena_array(judge->arena, uint8_t, graph->n_switches + 1);
+	b.detours = arena_array(judge->arena, uint64_t, words + 1);
+	b.detoured = arena_array(judge->arena, uint64_t, words + 1);
+	if (lint_engine_routed(judge->engine))
+		bounces_reach_any(&b);
+	if (!bounces_pass(&b, PASS_ALONE)) {
+		judge->verdict.singles = judge->verdict.pairs = 0;
+		judge->verdict.unjudged = failures > 0;
+		return;
+	}
+	for (uint32_t e = 0; e < elements; e++) {
+		uint64_t *reaches = set_of(&b, b.reaches, e);
+		bool cyclic = false;
+		if (b.touched[e] && sets_meet(reaches, b.detours, words)) {
+			/* packets that nobody sent that way before may close a ring there */
+			cyclic = sets_meet(b.detoured, b.detours, words);
+			set_join(reaches, b.detoured, words);
+		}
+		if (b.touched[e] && (cyclic || sets_meet(set_of(&b, b.bounces, e), reaches, words)))
 			judge_keep_single(judge, e);
+	}
 	if (failures < 2)
 		return;
 	/* who sends back may turn packets at a switch that is in no set: those are walked, or not
@@ -494,13 +604,6 @@ static bool walks_all(const struct lint_graph *graph, unsigned failures, enum li
 	return way == LINT_WALK;
 }
 
-/* No shortcut speaks of given routes. */
-static void judge_nothing(struct judge *judge, unsigned failures)
-{
-	judge->verdict.singles = judge->verdict.pairs = 0;
-	judge->verdict.unjudged = failures > 0;
-}
-
 struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_graph *graph,
 	enum lint_reroute reroute, unsigned failures, enum lint_way way, struct arena *a)
 {
@@ -522,8 +625,6 @@ struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_gra
 		return judge.verdict;
 	if (judge.verdict.walked)
 		judge_all_walked(&judge, failures);
-	else if (lint_engine_routed(engine))
-		judge_nothing(&judge, failures);
 	else if (reroute == LINT_CONVERGED)
 		judge_converged(&judge, failures);
 	else if (reroute != LINT_TAGGED)

@@ -7,8 +7,9 @@
  * over the routes of the whole fabric. One element can close a ring when its R meets its B; two
  * when the R of each meets the B of the other. R is a superset, so a ring may be foretold that is
  * none; what is shown as an example was walked. Two failures that only together empty a next hop
- * are walked one by one. For converged routing: where every two leaves have three disjoint paths,
- * no two failures leave only a path with a valley; the others are walked.
+ * are walked one by one. A given table may turn packets with nothing failed: what reaches such a
+ * switch reaches all that it turns them to. For converged routing: where every two leaves have
+ * three disjoint paths, no two failures leave only a path with a valley; the others are walked.
  */
 #pragma once
 
@@ -26,7 +27,7 @@ struct lint_verdict { /* of one way to reroute */
 	bool whole_cyclic; /* with nothing failed */
 	uint64_t singles, cyclic_singles;
 	uint64_t pairs, cyclic_pairs; /* of two elements neither of which does it alone */
-	bool unjudged; /* no failure was judged: with given routes each would have to be walked */
+	bool unjudged; /* no failure was judged: a given table sends packets in a circle */
 	uint64_t unjudged_pairs; /* that would have to be walked, and are too many */
 	struct lint_example whole, single[LINT_EXAMPLES_MAX], pair[LINT_EXAMPLES_MAX];
 	size_t n_single, n_pair;

@@ -121,8 +121,8 @@ static void found_rings(struct lint_work *work, const struct lint_verdict *v, in
 	}
 	if (v->unjudged)
 		lint_unjudged(&work->list,
-			"failures, %s: with a table of next hops each would have to be walked, and "
-			"they are too many",
+			"failures, %s: the table of next hops sends packets in a circle, so each "
+			"would have to be walked, and they are too many",
 			how);
 	if (v->unjudged_pairs > 0)
 		lint_unjudged(&work->list,

@@ -121,6 +121,7 @@ static void drawn_three_tiers(
 
 /* ---- the oracle ---------------------------------------------------------- */
 
+enum { SETS_OF_TABLES = 120 };
 enum { MOST_SWITCHES = 64, MOST_LINKS = 256, MOST_BUFFERS = 4 * MOST_LINKS, NOWHERE = 1000000 };
 
 struct oracle {
@@ -404,6 +405,41 @@ static void test_exact(void **state)
 	assert_int_equal(cyclic[LINT_TAGGED], 0);
 }
 
+/* What walking finds, the sets find: @wide fabrics are those where they find no more. */
+static void compare_ways(
+	struct lint_engine *engine, const struct lint_graph *graph, bool wide, struct arena *a)
+{
+	/* of converged routing a table tells nothing after a failure */
+	const int first = lint_engine_routed(engine) ? LINT_LOCAL : 0;
+	for (int reroute = first; reroute < LINT_REROUTES; reroute++) {
+		const struct lint_verdict walked =
+			lint_judge(engine, graph, reroute, 2, LINT_WALK, a);
+		const struct lint_verdict sets =
+			lint_judge(engine, graph, reroute, 2, LINT_SETS, a);
+		assert_int_equal(sets.whole_cyclic, walked.whole_cyclic);
+		if (sets.unjudged)
+			continue;
+		assert_true(sets.cyclic_singles >= walked.cyclic_singles);
+		if (reroute == LINT_BACK) {
+			assert_int_equal(
+				sets.unjudged_pairs, walked.whole_cyclic ? 0 : walked.pairs);
+			continue;
+		}
+		const uint64_t n = lint_elements(graph);
+		const uint64_t by_single =
+			sets.cyclic_singles * (2 * n - sets.cyclic_singles - 1) / 2;
+		const uint64_t walked_by_single =
+			walked.cyclic_singles * (2 * n - walked.cyclic_singles - 1) / 2;
+		assert_int_equal(sets.unjudged_pairs, 0);
+		assert_true(
+			sets.cyclic_pairs + by_single >= walked.cyclic_pairs + walked_by_single);
+		if (!wide)
+			continue;
+		assert_int_equal(sets.cyclic_singles, walked.cyclic_singles);
+		assert_int_equal(sets.cyclic_pairs, walked.cyclic_pairs);
+	}
+}
+
 /* The sets foretell every ring that walking finds; on two tiers of three spines and four
  * leaves or more, no other.
  */
@@ -419,33 +455,48 @@ static void test_sets(void **state)
 		fabric_sort(d.fabric);
 		const struct lint_graph *graph = lint_graph_new(d.fabric, d.arena);
 		struct lint_engine *engine = lint_engine_new(graph);
-		for (int reroute = 0; reroute < LINT_REROUTES; reroute++) {
-			const struct lint_verdict walked =
-				lint_judge(engine, graph, reroute, 2, LINT_WALK, d.arena);
-			const struct lint_verdict sets =
-				lint_judge(engine, graph, reroute, 2, LINT_SETS, d.arena);
-			assert_int_equal(sets.whole_cyclic, walked.whole_cyclic);
-			assert_true(sets.cyclic_singles >= walked.cyclic_singles);
-			if (reroute == LINT_BACK) {
-				assert_int_equal(sets.unjudged_pairs, walked.pairs);
-				continue;
-			}
-			const uint64_t n = lint_elements(graph);
-			const uint64_t by_single =
-				sets.cyclic_singles * (2 * n - sets.cyclic_singles - 1) / 2;
-			const uint64_t walked_by_single =
-				walked.cyclic_singles * (2 * n - walked.cyclic_singles - 1) / 2;
-			assert_int_equal(sets.unjudged_pairs, 0);
-			assert_true(sets.cyclic_pairs + by_single >=
-				walked.cyclic_pairs + walked_by_single);
-			if (!wide)
-				continue;
-			assert_int_equal(sets.cyclic_singles, walked.cyclic_singles);
-			assert_int_equal(sets.cyclic_pairs, walked.cyclic_pairs);
+		compare_ways(engine, graph, wide, d.arena);
+		lint_engine_free(engine);
+		arena_free(d.arena);
+	}
+}
+
+/* The same with tables of next hops that leave some out and make detours; one in which packets can
+ * go in a circle is refused. */
+static void test_sets_of_tables(void **state)
+{
+	struct oracle *o = rw_calloc(1, sizeof(*o));
+	unsigned judged = 0, refused = 0, singles = 0, pairs = 0, over = 0, all = 0;
+	for (unsigned i = 0; i < SETS_OF_TABLES; i++) {
+		struct drawn d = drawn_begin(3000 + i);
+		draw_fabric(&d, i);
+		fabric_sort(d.fabric);
+		const struct lint_graph *graph = lint_graph_new(d.fabric, d.arena);
+		struct lint_engine *engine = lint_engine_new(graph);
+		oracle_links(o, graph);
+		oracle_draw(o, &d, true, i % 4 == 3);
+		oracle_tell(o, graph, engine, d.arena);
+		const struct lint_verdict walked =
+			lint_judge(engine, graph, LINT_LOCAL, 2, LINT_WALK, d.arena);
+		const struct lint_verdict sets =
+			lint_judge(engine, graph, LINT_LOCAL, 2, LINT_SETS, d.arena);
+		compare_ways(engine, graph, false, d.arena);
+		judged += !sets.unjudged && !sets.whole_cyclic;
+		refused += sets.unjudged;
+		if (!sets.unjudged && !sets.whole_cyclic) {
+			singles += (unsigned)walked.cyclic_singles;
+			pairs += (unsigned)walked.cyclic_pairs;
+			all += (unsigned)walked.pairs;
+			over += sets.cyclic_singles + sets.cyclic_pairs >
+				walked.cyclic_singles + walked.cyclic_pairs;
 		}
 		lint_engine_free(engine);
 		arena_free(d.arena);
 	}
+	free(o);
+	printf("tables: %u judged, %u refused; %u singles, %u pairs of %u; more foretold in %u\n",
+		judged, refused, singles, pairs, all, over);
+	assert_true(judged > SETS_OF_TABLES / 2 && singles > 20 && pairs > 200);
 }
 
 static struct lint_verdict judged(
@@ -1069,6 +1120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_sets_of_tables),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_headroom_published),
