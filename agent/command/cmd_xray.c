@@ -148,22 +148,11 @@ static int run_predict(struct command_args *args)
 
 static int run_prescribe(struct command_args *args)
 {
-	struct xray_ports ports = {.low = 0xC000, .high = UINT16_MAX, .goal = 0.02};
-	const char *range = command_opt(&command_xray, args, "ports");
-	const char *goal = command_opt(&command_xray, args, "goal");
-	unsigned low, high;
-	int end = 0;
+	struct xray_ports ports;
 	struct err e = {0};
-	if (goal && unit_ratio(goal, &ports.goal, &e) < 0)
-		return usage_error(&command_xray, "--goal: %s", e.text);
-	if (range) {
-		if (sscanf(range, "%5u-%5u%n", &low, &high, &end) != 2 || range[end] ||
-			low > high || high > UINT16_MAX)
-			return usage_error(&command_xray,
-				"--ports: '%.32s' is not a range such as 49152-65535", range);
-		ports.low = (uint16_t)low;
-		ports.high = (uint16_t)high;
-	}
+	if (xray_ports_read(command_opt(&command_xray, args, "ports"),
+		    command_opt(&command_xray, args, "goal"), &ports, &e) < 0)
+		return usage_error(&command_xray, "--%s", e.text);
 	return run_paths(args, &ports);
 }
 

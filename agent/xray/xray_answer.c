@@ -359,6 +359,25 @@ static void answer_verdict(struct xray_set *set, const struct xray_ports *ports,
 			reached ? "reached" : "missed");
 }
 
+int xray_ports_read(const char *range, const char *goal, struct xray_ports *ret, struct err *e)
+{
+	unsigned low, high;
+	int end = 0;
+	struct err why = {0};
+	*ret = (struct xray_ports){.low = 0xC000, .high = UINT16_MAX, .goal = 0.02};
+	if (goal && unit_ratio(goal, &ret->goal, &why) < 0)
+		return err_set(e, -EINVAL, "goal: %s", why.text);
+	if (!range)
+		return 0;
+	if (sscanf(range, "%5u-%5u%n", &low, &high, &end) != 2 || range[end] || low > high ||
+		high > UINT16_MAX)
+		return err_set(
+			e, -EINVAL, "ports: '%.32s' is not a range such as 49152-65535", range);
+	ret->low = (uint16_t)low;
+	ret->high = (uint16_t)high;
+	return 0;
+}
+
 int xray_say_paths(struct xray_set *set, const struct xray_ports *ports,
 	struct xray_paths_answer *ret, bool *ret_good, struct err *e)
 {

@@ -73,6 +73,9 @@ struct xray_ports { /* of a prescription */
 	uint16_t low, high;
 	double goal; /* max/mean - 1 */
 };
+/* xray_ports_read - from the words of the command or of a request, NULL: not given. 0, or -EINVAL
+ * with @e. */
+int xray_ports_read(const char *range, const char *goal, struct xray_ports *ret, struct err *e);
 /* xray_say_paths - where the flows of the set go. @ports: NULL, or source ports are prescribed
  * first. 0 with *ret_good: all is known, and the goal is reached; -EINVAL with @e: a flow begins at
  * a switch without samples. */

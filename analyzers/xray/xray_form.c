@@ -1,18 +1,18 @@
 /* xray_form - see xray_form.h. */
 #include "analyzers/xray/xray_form.h"
 
-uint16_t xray_form_value(const struct xray_form *form, const struct xray_bits *at)
+uint32_t xray_form_value(const struct xray_form *form, const struct xray_bits *at)
 {
-	uint16_t value = 0;
+	uint32_t value = 0;
 	for (size_t word = 0; word < XRAY_WORDS; word++)
 		for (uint64_t rest = at->w[word]; rest; rest &= rest - 1)
 			value ^= form->column[word * 64 + (size_t)__builtin_ctzll(rest)];
 	return value;
 }
 
-uint16_t *xray_form_values(const struct xray_form *form, const struct xray_points *points)
+uint32_t *xray_form_values(const struct xray_form *form, const struct xray_points *points)
 {
-	uint16_t *values = rw_calloc(points->n + 1, sizeof(*values));
+	uint32_t *values = rw_calloc(points->n + 1, sizeof(*values));
 	for (size_t i = 0; i < points->n; i++)
 		values[i] = xray_form_value(form, &points->at[i]);
 	return values;
@@ -20,7 +20,7 @@ uint16_t *xray_form_values(const struct xray_form *form, const struct xray_point
 
 struct form_votes {
 	size_t n_labels;
-	uint16_t *values; /* of the points */
+	uint32_t *values; /* of the points */
 	uint32_t *count; /* [bucket][label] */
 };
 
@@ -38,14 +38,14 @@ static void form_votes_free(struct form_votes *votes)
 }
 
 static uint32_t *form_votes_of(const struct form_votes *votes, const struct xray_form *form,
-	uint16_t constant, size_t point)
+	uint32_t constant, size_t point)
 {
-	const uint16_t value = votes->values[point] ^ constant;
+	const uint32_t value = votes->values[point] ^ constant;
 	return &votes->count[xray_bucket(form->select, form->n_buckets, value) * votes->n_labels];
 }
 
 static void form_count(const struct form_votes *votes, const struct xray_form *form,
-	uint16_t constant, const struct xray_points *points)
+	uint32_t constant, const struct xray_points *points)
 {
 	memset(votes->count, 0, form->n_buckets * votes->n_labels * sizeof(*votes->count));
 	for (size_t i = 0; i < points->n; i++)
@@ -85,7 +85,7 @@ void xray_form_vote(struct xray_form *form, const struct xray_points *points, st
 
 int xray_form_label(const struct xray_form *form, const struct xray_bits *at)
 {
-	const uint16_t value = xray_form_value(form, at);
+	const uint32_t value = xray_form_value(form, at);
 	int said = -1;
 	for (size_t c = 0; c < form->n_constants; c++) {
 		const size_t bucket =

@@ -92,22 +92,22 @@ struct xray_points {
 	uint16_t *label; /* below .n_labels */
 };
 
-/* How up to 16 bits choose one of the buckets. */
+/* How bits choose one of the buckets. */
 enum xray_select {
-	XRAY_TABLE, /* they are the bucket */
-	XRAY_MODULO, /* modulo the number of members */
-	XRAY_MULTIPLY /* times the number of members, the upper part */
+	XRAY_TABLE, /* they are the bucket: up to 16 */
+	XRAY_MODULO, /* modulo the number of members: 16, or 32 */
+	XRAY_MULTIPLY /* 16, times the number of members, the upper part */
 };
 
 struct xray_form {
 	enum xray_select select;
-	unsigned width; /* bits of a value, at most 16 */
+	unsigned width; /* bits of a value */
 	size_t n_buckets;
-	uint16_t column[XRAY_BITS]; /* what a coordinate adds to the value */
+	uint32_t column[XRAY_BITS]; /* what a coordinate adds to the value */
 	/* What is added to all values. Those that fit equally stay: where they disagree nothing is
 	 * said. */
 	size_t n_constants;
-	uint16_t constants[XRAY_CONSTANTS_MAX];
+	uint32_t constants[XRAY_CONSTANTS_MAX];
 	int16_t *label; /* [constant][bucket]; -1: too few samples */
 	const char *hash; /* of the library; NULL: not known */
 	unsigned fields; /* that it reads: bits 1 << enum xray_field; 0: not known */
@@ -119,8 +119,8 @@ struct xray_form {
 #define XRAY_PURE 0.7 /* share of the votes of a bucket */
 enum { XRAY_EQUALLY = 3 };
 
-uint16_t xray_form_value(const struct xray_form *form, const struct xray_bits *at);
-static inline size_t xray_bucket(enum xray_select select, size_t n_buckets, uint16_t value)
+uint32_t xray_form_value(const struct xray_form *form, const struct xray_bits *at);
+static inline size_t xray_bucket(enum xray_select select, size_t n_buckets, uint32_t value)
 {
 	if (select == XRAY_MODULO)
 		return value % n_buckets;
@@ -130,7 +130,7 @@ static inline size_t xray_bucket(enum xray_select select, size_t n_buckets, uint
 }
 
 /* xray_form_values - of all points; the caller's to free. */
-uint16_t *xray_form_values(const struct xray_form *form, const struct xray_points *points);
+uint32_t *xray_form_values(const struct xray_form *form, const struct xray_points *points);
 /* xray_form_vote - each bucket gets the label of most of its points; it speaks only where that one
  * leads by two votes, and has XRAY_PURE of them. */
 void xray_form_vote(struct xray_form *form, const struct xray_points *points, struct arena *a);
@@ -156,3 +156,17 @@ bool xray_linear(const struct xray_points *points, struct xray_dice *dice, struc
  */
 bool xray_library(const struct xray_points *points, const struct xray_bits *basis, uint8_t family,
 	struct xray_form *ret);
+
+struct xray_whole { /* a function of 32 bits */
+	uint32_t column[XRAY_BITS];
+	size_t number; /* the caller's */
+	double score;
+};
+/*
+ * xray_whole - one of @functions and a constant, such that all 32 bits modulo the number of members
+ * choose the member; for numbers that are no power of two. The share of the points that it
+ * foretells; 0: none was found, or there are too few points (12 pairs of one member are needed that
+ * agree in the upper ten bits). Puts @functions in another order; some seconds at most.
+ */
+double xray_whole(const struct xray_points *points, struct xray_whole *functions, size_t n,
+	const struct xray_whole **ret, uint32_t *ret_constant);

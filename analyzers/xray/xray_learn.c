@@ -544,7 +544,7 @@ static struct xray_bits learn_draw(const struct common *common, struct xray_dice
 }
 
 /* What a vector adds to the value of a model. */
-static uint16_t learn_adds(const struct xray_model *model, const struct xray_bits *vector)
+static uint32_t learn_adds(const struct xray_model *model, const struct xray_bits *vector)
 {
 	struct xray_bits rest = *vector, at = {{0}};
 	xray_span_reduce(&model->span, &rest, &at);

@@ -8,7 +8,8 @@
  *   modulo,   the Fourier transform of the choice (Walsh and Hadamard) tells which sums of bits a
  *   multiply  member leans on, whatever constant a seed adds; the samples must lean alike
  *
- * For the best functions all 65,536 constants are tried.
+ * For the best functions all 65,536 constants are tried. Where none fits, all 32 bits of the hash
+ * are tried, modulo the number of members (xray_whole.c).
  *
  * Sources: CRC-16/CCITT (0x1021), CRC-16/ANSI (0x8005), CRC-32 (0x04C11DB7, IEEE 802.3), CRC-32C
  * (0x1EDC6F41, RFC 3720). That switches use CRC16, CRC32, their upper or lower half and XOR folds
@@ -65,6 +66,10 @@ struct library {
 	size_t n, cap;
 	struct function *functions;
 	struct map *known; /* columns that are there */
+	struct xray_whole *whole; /* hashes of 32 bits; .number: of the names */
+	size_t n_whole, cap_whole;
+	struct function *named; /* whose hash and fields these are */
+	size_t n_named, cap_named;
 	/* points that choose, by label; each label begins a word of 64 */
 	size_t screened, words;
 	uint16_t *slot; /* of a point in the words */
@@ -178,6 +183,24 @@ static void library_keep(struct library *library, const struct function *functio
 	library->functions[library->n++] = *function;
 }
 
+/* All 32 bits, unless they are there. */
+static void library_keep_whole(
+	struct library *library, const struct function *function, const uint32_t *value)
+{
+	const size_t size = library->points->rank * sizeof(*value);
+	const uint64_t key = hash_bytes(value, size, 1);
+	uint64_t there;
+	if (map_get(library->known, key, &there))
+		return;
+	map_put(library->known, key, library->n_whole);
+	rw_grow(library->whole, library->n_whole, library->cap_whole);
+	struct xray_whole *whole = &library->whole[library->n_whole++];
+	*whole = (struct xray_whole){.number = library->n_named};
+	memcpy(whole->column, value, size);
+	rw_grow(library->named, library->n_named, library->cap_named);
+	library->named[library->n_named++] = *function;
+}
+
 static void library_add_order(
 	struct library *library, const struct xray_bits *basis, const struct order *order)
 {
@@ -199,6 +222,8 @@ static void library_add_order(
 				const size_t n = library_bytes(&function, &flow, bytes);
 				value[i] = library_hash(&function, table, bytes, n);
 			}
+			if (hashes[h].bits == 32)
+				library_keep_whole(library, &function, value);
 			for (uint8_t view = 0; view < hashes[h].views; view++) {
 				function.view = view;
 				for (size_t i = 0; i < library->points->rank; i++)
@@ -583,7 +608,8 @@ static void library_try_constants(const struct library *library, const struct fu
 		*ret = (struct found){.form = {.select = select, .width = 16, .n_buckets = n},
 			.function = function,
 			.fits = (double)best / (double)library->points->n};
-		memcpy(ret->form.column, function->column, sizeof(function->column));
+		for (size_t i = 0; i < XRAY_BITS; i++)
+			ret->form.column[i] = function->column[i];
 		library_take_constants(fits, best, &ret->form);
 	}
 	free(values);
@@ -606,6 +632,28 @@ static void library_try(struct library *library, enum xray_select select, struct
 	}
 }
 
+/* A power of two is low bits: those need no library. */
+static void library_try_whole(struct library *library, struct found *best)
+{
+	const size_t n = library->points->n_labels;
+	const struct xray_whole *whole = NULL;
+	uint32_t constant = 0;
+	if (best->fits >= XRAY_FITS - 0.03 || (n & (n - 1)) == 0)
+		return;
+	const double fits =
+		xray_whole(library->points, library->whole, library->n_whole, &whole, &constant);
+	if (fits <= best->fits)
+		return;
+	*best = (struct found){.form = {.select = XRAY_MODULO,
+				       .width = 32,
+				       .n_buckets = n,
+				       .n_constants = 1,
+				       .constants = {constant}},
+		.function = &library->named[whole->number],
+		.fits = fits};
+	memcpy(best->form.column, whole->column, sizeof(whole->column));
+}
+
 static bool library_search(const struct xray_points *points, const struct xray_bits *basis,
 	uint8_t family, bool with_qp, struct xray_form *ret)
 {
@@ -620,6 +668,7 @@ static bool library_search(const struct xray_points *points, const struct xray_b
 		library_try(&library, (enum xray_select)select, &found);
 		library_better(&best, &found, 0.01);
 	}
+	library_try_whole(&library, &best);
 	const bool fits = best.fits >= XRAY_FITS - 0.03;
 	if (fits) {
 		*ret = best.form;
@@ -629,6 +678,8 @@ static bool library_search(const struct xray_points *points, const struct xray_b
 	}
 	free(library.slot);
 	free(library.functions);
+	free(library.whole);
+	free(library.named);
 	map_free(library.known);
 	return fits;
 }

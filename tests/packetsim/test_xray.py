@@ -7,9 +7,12 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sflow"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "web"))
 import sflow as S  # noqa: E402
+from web_server import Web  # noqa: E402
 
 ROCEWATCH, PACKETSIM = sys.argv[1:]
 UPLINKS = ["Ethernet%d" % n for n in range(9, 17)]
@@ -55,6 +58,26 @@ def recorded(folder, flows):
     return folder / "db"
 
 
+def served(db, since, flows):
+    """What HTTP and MCP answer of the same database."""
+    text = flows.read_text().replace("\r", "").strip().replace("\n", ";")
+    with Web(pathlib.Path(ROCEWATCH).parent, ["--db", db]) as web:
+        learned, told, even = (web.json("/api/v1/xray/%s?%s" % (what, urllib.parse.urlencode({"since": since, **given}))) for what, given in (
+            ("learn", {}), ("predict", {"flows": text}), ("prescribe", {"flows": text, "ports": "49152-65535"})))
+        wrong = web.get("/api/v1/xray/prescribe?" + urllib.parse.urlencode({"since": since, "flows": text, "ports": "9-1"}))
+    assert wrong[0] == 400 and b"is not a range" in wrong[2], wrong
+    calls = [{"name": "xray_" + what, "arguments": {"since": since, **given}} for what, given in (
+        ("learn", {}), ("predict", {"flows": text}), ("prescribe", {"flows": text, "ports": "49152-65535"}), ("predict", {"flows": "src;10.0.0.1"}))]
+    lines = [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}]
+    lines += [{"id": i + 1, "method": "tools/call", "params": call} for i, call in enumerate(calls)]
+    done = subprocess.run([ROCEWATCH, "mcp", "--db", db], input="".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines),
+                          stdout=subprocess.PIPE, text=True, check=True)
+    answers = [json.loads(line)["result"] for line in done.stdout.splitlines()][1:]
+    assert answers[3]["isError"] and "dst" in answers[3]["content"][0]["text"], answers[3]
+    assert [a["structuredContent"] for a in answers[:3]] == [learned, told, even]
+    return learned, told, even
+
+
 def main(tmp):
     seen, _ = played(tmp / "seen", "--crc", "1", "--fresh", "1", "--steps", "30")
     job, before = played(tmp / "job", "--crc", "1", "--steps", "2")
@@ -67,8 +90,13 @@ def main(tmp):
     print("max/mean-1 of the leaves' uplinks", [round(b, 3) for b in before], "with prescribed ports", after)
     assert min(before) > 0.2 and max(after) == 0
     own = table(tmp / "own.csv", [f for f in job if f["device"] == "leaf1"], ["device", "src", "dst", "src_port", "dst_qp"])
-    told = json.loads(xray(0, "predict", "--db", recorded(tmp / "seen", seen), "--since", "1970-01-01T00:00:00Z", "--flows", own, "--format", "json"))["flows"]
-    assert [r["path"] for r in told] == [["leaf1:" + f["member"]] for f in job if f["device"] == "leaf1"]
+    db, since = recorded(tmp / "seen", seen), "1970-01-01T00:00:00Z"
+    told = json.loads(xray(0, "predict", "--db", db, "--since", since, "--flows", own, "--format", "json"))
+    assert [r["path"] for r in told["flows"]] == [["leaf1:" + f["member"]] for f in job if f["device"] == "leaf1"]
+    few = table(tmp / "few.csv", [f for f in job if f["device"] == "leaf1"][:24], ["device", "src", "dst", "src_port", "dst_qp"])
+    asked = served(db, since, few)
+    assert [g["verdict"] for g in asked[0]["groups"]] == ["learned"] and asked[1]["flows"] == told["flows"][:24], asked
+    assert asked[2] == json.loads(xray(0, "prescribe", "--db", db, "--since", since, "--flows", few, "--format", "json"))
     keyed, _ = played(tmp / "keyed", "--fresh", "1", "--steps", "30")
     groups = json.loads(xray(1, "learn", table(tmp / "keyed.csv", keyed, keyed[0]), "--device", "leaf1", "--format", "json"))["groups"]
     assert [g["verdict"] for g in groups] == ["unlearnable"], groups

@@ -93,6 +93,10 @@ def test_documents_are_the_commands(case):
             path = full[len("/api/v1/"):] if full.startswith("/api/v1/") else None
             if not path or path in ("act", "events", "tune/show"):
                 continue
+            if path.startswith("xray/"):  # test_xray.py asks where flows were kept
+                status, _, body = web.get(full + ("" if path == "xray/learn" else "?flows=src,dst;10.0.0.1,10.0.0.2"))
+                check(status == 404 and b"no flow with the member it left by" in body, "%s: %d %s" % (full, status, body))
+                continue
             query = given_for(path, paths[full]["get"]["parameters"], ids)
             status, headers, body = web.get(full + "?" + "&".join("%s=%s" % kv for kv in query.items()))
             check(status == 200, "%s: %d %s" % (full, status, body[:300]))

@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/map.h"
 
-enum way { LOW_BITS, HIGH_BITS, MODULO, MULTIPLY, TABLE, KEYED, JHASH, SPRAY };
+enum way { LOW_BITS, HIGH_BITS, MODULO, WHOLE_MODULO, MULTIPLY, TABLE, KEYED, JHASH, SPRAY };
 struct switch_hash {
 	const char *what;
 	uint32_t polynomial; /* 0: XOR of 16-bit words */
@@ -78,6 +78,7 @@ static uint32_t member_of(const struct switch_hash *h, const struct xray_flow *f
 	uint32_t value = hash_of(h, bytes, n), index = 0;
 	const struct siphash_key key = {h->seed, ~(uint64_t)h->seed};
 	const uint64_t moved = h->changes ? at / (size_t)h->changes : 0;
+	const uint32_t whole = value;
 	if (h->upper_half)
 		value >>= 16;
 	value &= 0xFFFF;
@@ -86,6 +87,7 @@ static uint32_t member_of(const struct switch_hash *h, const struct xray_flow *f
 	case MULTIPLY: index = value * h->members >> 16; break;
 	case LOW_BITS:
 	case MODULO: index = value % h->members; break;
+	case WHOLE_MODULO: index = whole % h->members; break;
 	case TABLE:
 		index = (uint32_t)(hash_u64((value % (1u << h->table_bits)) + 7919 * h->seed +
 					   104729 * moved) %

@@ -34,6 +34,9 @@ static const struct switch_hash learned_rows[] = {
 	{"100, CRC32 multiplied", CRC32, true, true, MULTIPLY, 100, 0, 6},
 	{"10, CRC16 table of 64", CCITT, false, false, TABLE, 10, 6, 7},
 	{"6, CRC32C table of 256", CRC32C, true, false, TABLE, 6, 8, 8},
+	{"3, all of CRC32 modulo", CRC32, true, false, WHOLE_MODULO, 3, 0, 0xFFFFFFFF},
+	{"12, all of CRC32 modulo", CRC32, false, false, WHOLE_MODULO, 12, 0, 0x1234567},
+	{"127, all of CRC32C modulo", CRC32C, true, false, WHOLE_MODULO, 127, 0, 9},
 };
 
 static struct xray_learned learn(
@@ -75,6 +78,37 @@ static void learns(void **state)
 		if (judge(h, &learned, 0) < JUDGED * 97 / 100)
 			fail_msg("%s: too little is decided", h->what);
 	}
+}
+
+/* Drawn switches of all 32 bits modulo 3 to 127 members, and keyed ones of as many: RW_XRAY_DRAWN
+ * of them, for the record. */
+static void learns_drawn(void **state)
+{
+	const char *text = getenv("RW_XRAY_DRAWN");
+	const unsigned n = text ? (unsigned)atoi(text) : 0;
+	unsigned learned_n = 0;
+	for (unsigned i = 0; i < n; i++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		struct switch_hash h = {"drawn", CRC32, .way = WHOLE_MODULO};
+		h.polynomial = drawn(2) ? 0x04C11DB7 : 0x1EDC6F41;
+		h.reflected = drawn(2);
+		h.seed = drawn(UINT32_MAX);
+		do
+			h.members = 3 + drawn(125);
+		while ((h.members & (h.members - 1)) == 0);
+		const struct xray_learned learned = learn(&h, SAMPLES, 4, a);
+		const size_t said = learned.model ? judge(&h, &learned, 0) : 0;
+		learned_n += said >= JUDGED * 97 / 100;
+		struct switch_hash keyed = h;
+		keyed.way = i % 2 ? JHASH : KEYED;
+		if (learn(&keyed, SAMPLES, 4, a).model)
+			fail_msg("%u members, keyed: falsely learned", h.members);
+		if (n > 1)
+			printf("%u members: refusal %d, %zu of %d decided\n", h.members,
+				learned.refusal, said, JUDGED);
+	}
+	printf("all 32 bits: %u of %u learned\n", learned_n, n);
+	assert_int_equal(learned_n, n);
 }
 
 static void refuses(void **state)
@@ -187,8 +221,8 @@ static void prescribes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(learns), cmocka_unit_test(refuses),
-		cmocka_unit_test(notices_change), cmocka_unit_test(abstains),
-		cmocka_unit_test(tiers), cmocka_unit_test(prescribes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(learns), cmocka_unit_test(learns_drawn),
+		cmocka_unit_test(refuses), cmocka_unit_test(notices_change),
+		cmocka_unit_test(abstains), cmocka_unit_test(tiers), cmocka_unit_test(prescribes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
