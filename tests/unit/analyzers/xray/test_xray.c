@@ -87,6 +87,8 @@ static void learns_drawn(void **state)
 	const char *text = getenv("RW_XRAY_DRAWN");
 	const unsigned n = text ? (unsigned)atoi(text) : 0;
 	unsigned learned_n = 0;
+	if (n == 0)
+		skip();
 	for (unsigned i = 0; i < n; i++) {
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
 		struct switch_hash h = {"drawn", CRC32, .way = WHOLE_MODULO};
