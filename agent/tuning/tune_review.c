@@ -880,7 +880,10 @@ static int review_history(struct client *client, const struct tune_filter *filte
 	const int rc = tune_review(&in, ret);
 	if (rc == 0)
 		return 0;
-	return err_set(e, rc, "this range cannot be reviewed: %s", strerror(-rc));
+	return err_set(e, rc,
+		"there is less than one window (%lld s) of counters under the same settings, of "
+		"any switch, in the time range",
+		(long long)(history->window_ns / NS_PER_S));
 }
 
 /* What would break headroom, the pool or the order of marks and pause is no advice. */
