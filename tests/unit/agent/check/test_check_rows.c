@@ -445,7 +445,6 @@ static void give_answers(struct check_source *source, const char *docs)
 {
 	json_decref(source->docs);
 	source->docs = docs_of(docs);
-	source->arena = arena_new();
 	const struct status_answer *status =
 		status_in(json_object_get(source->docs, "status"), source->arena);
 	source->counters = counters_in(json_object_get(source->docs, "counters"), source->arena);
