@@ -1,21 +1,11 @@
 /* api_request - reads what an HTTP client sent. */
 #include "agent/web/api_request.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/locked.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "config/address.h"
 
 /* ---- target -------------------------------------------------------------- */

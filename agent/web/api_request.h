@@ -2,17 +2,14 @@
  * api_request - what an HTTP client sent, as values: the target of a request, the host it means, a
  * bearer token. Pure; any thread. Every byte is foreign: anything not plainly right is refused.
  */
-#ifndef RW_SURFACE_API_REQUEST_H
-#define RW_SURFACE_API_REQUEST_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 #include <sys/socket.h>
 
 #include "agent/answers/common/served.h"
 #include "config/config.h"
 
-struct err;
 struct web_guard;
 
 #define API_TARGET_MAX 4096 /* bytes of a target; longer ones get 414 */
@@ -86,5 +83,3 @@ bool web_guard_token(const struct web_guard *guard, const char *authorization);
  * none that may. */
 int web_guard_actor(
 	const struct web_guard *guard, const char *authorization, char *buf, size_t size);
-
-#endif

@@ -9,20 +9,13 @@
 #include "agent/web/http.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <lazy/microhttpd_calls.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 
 #define CONNECTION_MEMORY 16384 /* for the head of a request, and of the answer; then 431, 414 */
 #define STREAM_BLOCK 32768

@@ -7,15 +7,10 @@
  * Limits hold for everybody: a request must be complete, and an answer taken, within a fixed time;
  * when nearly all connections are in use, the one that has been quiet for longest is closed.
  */
-#ifndef RW_SURFACE_HTTP_H
-#define RW_SURFACE_HTTP_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include <sys/socket.h>
-
-struct err;
 
 /* Bytes that several answers share; never changed once made. The count of users is atomic. */
 struct blob {
@@ -118,5 +113,3 @@ void http_answer(struct http_ticket *ticket, const struct http_reply *reply);
 int http_stream_put(struct http_ticket *ticket, struct blob *blob);
 /* http_stream_end - no more follows. */
 void http_stream_end(struct http_ticket *ticket);
-
-#endif

@@ -1,11 +1,7 @@
 /* runbook - finds the runbooks among the files of the program, and puts their HTML into a page. */
 #include "agent/web/runbook.h"
 
-#include <string.h>
-
 #include "agent/document/markdown_html.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 /* web_files - looks a file of the page up. */
 

@@ -1,12 +1,9 @@
 /* runbook - the runbooks of docs/runbooks/, compiled into the program (below): what the
  * command prints, and what the web page shows below /runbooks/. */
-#ifndef RW_SURFACE_RUNBOOK_H
-#define RW_SURFACE_RUNBOOK_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
-struct str;
 struct web_file;
 
 /* runbook_find - the page of a cause, by its word; the index for "". NULL: there is none. */
@@ -35,5 +32,3 @@ extern const struct web_file web_files[]; /* ends with path NULL */
 
 /* web_file_find - the file of exactly this path ("/" is "/index.html"), or NULL. */
 const struct web_file *web_file_find(const char *path);
-
-#endif

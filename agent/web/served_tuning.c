@@ -1,8 +1,6 @@
 /* served_tuning - the documents about thresholds: what was proposed, decided and applied, and what
  * a review of the time range says. Nothing is recorded or decided here. */
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "agent/answers/common/served.h"
 #include "agent/tuning/tune_documents.h"
 

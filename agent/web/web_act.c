@@ -1,16 +1,10 @@
 /* web_act - passes, whose page asks, and the request to the agent. */
 #include "agent/web/web_act.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/random.h>
 
 #include "agent/client/client.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 
 /* ---- passes -------------------------------------------------------------- */
 

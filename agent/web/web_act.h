@@ -7,15 +7,13 @@
  * says one, and a pass that was given out to the owner of that token, at most WEB_PASS_NS ago, and
  * is taken once.
  */
-#ifndef RW_SURFACE_WEB_ACT_H
-#define RW_SURFACE_WEB_ACT_H
+#pragma once
 
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "agent/web/api_request.h"
 #include "agent/web/http.h"
 #include "agent/web/web_documents.h"
-#include "base/clock.h"
 
 #define WEB_ACT_PATH "/api/v1/act"
 #define WEB_PASS_NS (60 * NS_PER_S)
@@ -47,5 +45,3 @@ bool web_act_is_own(const struct http_request *request);
 /* web_act_subject - does what its parameters say (do, id, ...; who: in whose name), and answers
  * with what the agent answered. Not among the served documents: nobody gets here by GET. */
 extern const struct web_subject web_act_subject;
-
-#endif

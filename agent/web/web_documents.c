@@ -12,12 +12,7 @@
  */
 #include "agent/web/web_documents.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "agent/client/client.h"
@@ -26,11 +21,7 @@
 #include "agent/document/writer.h"
 #include "agent/exporter/metrics.h"
 #include "agent/web/api_request.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "config/config.h"
 
 /* web_answer - makes a document and puts it, or why there is none, into an HTTP answer. */

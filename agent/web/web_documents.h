@@ -3,18 +3,16 @@
  * and kept for as long as they are new. However many clients ask for one, it is made once. A
  * document that takes long delays other documents, nothing else.
  */
-#ifndef RW_SURFACE_WEB_DOCUMENTS_H
-#define RW_SURFACE_WEB_DOCUMENTS_H
+#pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
+#include "base/base.h"
 
 #include "agent/answers/common/served.h"
 #include "agent/web/http.h"
 
 struct globals;
 struct web_documents;
-struct err;
 
 /* What is made: the JSON of a row, or the text that @print makes of the database (metrics). */
 struct web_subject {
@@ -91,5 +89,3 @@ json_t *web_openapi(void);
 /* web_metrics_subject - what to make for a request with this Accept header; NULL: none was sent.
  * Static. */
 const struct web_subject *web_metrics_subject(const char *accept);
-
-#endif

@@ -1,10 +1,7 @@
 /* web_events - makes frames while somebody reads them, and says what happened to incidents. */
 #include "agent/web/web_events.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "agent/answers/common/served.h"
@@ -12,9 +9,6 @@
 #include "agent/client/peek.h"
 #include "agent/document/json_value.h"
 #include "agent/web/web_documents.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 
 #define TURN_NS NS_PER_S
 #define STILL_NS (5 * NS_PER_S) /* ages in a frame count on when nothing is written */

@@ -10,13 +10,11 @@
  *
  * In trouble it is said again every 5 s. Silence means that the connection or the server is dead.
  */
-#ifndef RW_SURFACE_WEB_EVENTS_H
-#define RW_SURFACE_WEB_EVENTS_H
+#pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
+#include "base/base.h"
 
-#include "base/str.h"
 #include "agent/web/http.h"
 
 struct globals;
@@ -41,5 +39,3 @@ bool web_events_free(struct web_events *events);
 /* web_events_incidents - what differs between the incidents of two frames (@before may be NULL:
  * nothing is sent), as events at the end of @out. Pure. */
 void web_events_incidents(struct str *out, const json_t *before, const json_t *after);
-
-#endif

@@ -6,14 +6,10 @@
  */
 #include "agent/web/web_server.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -30,12 +26,8 @@
 #include "agent/web/web_act.h"
 #include "agent/web/web_documents.h"
 #include "agent/web/web_events.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/locked.h"
 #include "base/log.h"
-#include "base/str.h"
 
 /*
  * web_health - the answer to /healthz: does an agent run, and is what it wrote new? Looked at once

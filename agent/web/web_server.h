@@ -7,16 +7,12 @@
  * one that makes frames for the event streams, and the caller's, which waits for signals and once a
  * second looks at limits and health.
  */
-#ifndef RW_SURFACE_WEB_SERVER_H
-#define RW_SURFACE_WEB_SERVER_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/config.h"
 
-struct err;
 struct globals;
 struct config;
 
@@ -51,5 +47,3 @@ int web_listen(const char *address, uint16_t port, struct err *e);
 
 /* web_listen_port - the port of the socket; 0 on failure. */
 uint16_t web_listen_port(int fd);
-
-#endif

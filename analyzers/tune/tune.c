@@ -1,14 +1,6 @@
 /* tune - from diagnoses, doses and gates to sheets, in an order that is the same each time. */
 #include "analyzers/tune/tune.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "analyzers/tune/tune_dose.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_sheet.h"

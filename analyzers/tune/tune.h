@@ -22,18 +22,14 @@
  * known. Directions are the switch's: tx pause = we paused the neighbour. Memory: the arena of
  * tune_in; strings are borrowed from it, the fabric or are constants.
  */
-#ifndef RW_ANALYZERS_TUNE_H
-#define RW_ANALYZERS_TUNE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/fabric.h"
 #include "config/profile/profile_tune.h"
 #include "db/model/finding.h"
 
-struct arena;
 struct tune_evidence;
 
 enum tune_advice { ADVICE_CHANGE, ADVICE_FIX_FIRST, ADVICE_WATCH, ADVICE_NONE, ADVICE_BLOCKED };
@@ -183,5 +179,3 @@ struct tune_list {
  * or -ENODATA (there is no sample in the range).
  */
 int tune_review(const struct tune_in *in, struct tune_list *out);
-
-#endif

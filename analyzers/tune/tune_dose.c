@@ -2,8 +2,6 @@
  * values. */
 #include "analyzers/tune/tune_dose.h"
 
-#include <math.h>
-
 #include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_dose_alpha.h"
@@ -13,7 +11,6 @@
 #include "analyzers/tune/tune_rules.h"
 #include "analyzers/tune/tune_world.h"
 #include "analyzers/tune/tune_worth.h"
-#include "base/arena.h"
 
 /*
  * tune_dose_headroom - rows 1 and 2 of the decision table: how much a priority group has to hold

@@ -7,8 +7,7 @@
  * 3 and 6; DCQCN (Zhu et al., SIGCOMM 2015), section 4; Choudhury and Hahne, Dynamic queue length
  * thresholds, 1998.
  */
-#ifndef RW_ANALYZERS_TUNE_DOSE_H
-#define RW_ANALYZERS_TUNE_DOSE_H
+#pragma once
 
 #include "analyzers/tune/tune_plan.h"
 
@@ -20,5 +19,3 @@ void tune_dose(
  * that follow a canary. */
 void tune_dose_as(const struct tune_case *tune_case, const struct tune_site *site,
 	const struct tune_rule *rule, struct tune_plan *ret);
-
-#endif

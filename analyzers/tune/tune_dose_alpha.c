@@ -1,11 +1,8 @@
 /* tune_dose_alpha - see the header. */
 #include "analyzers/tune/tune_dose_alpha.h"
 
-#include <math.h>
-
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_worth.h"
-#include "base/arena.h"
 
 /* ---- tune_dose_ecn --------------------------------------------------------- */
 

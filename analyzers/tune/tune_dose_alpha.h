@@ -1,7 +1,6 @@
 /* tune_dose_alpha - how much more of the shared pool one port may take: alpha of the dynamic
  * threshold (rows 3 and 4 of docs/tuning.md). */
-#ifndef RW_ANALYZERS_TUNE_DOSE_ALPHA_H
-#define RW_ANALYZERS_TUNE_DOSE_ALPHA_H
+#pragma once
 
 #include "analyzers/tune/tune_plan.h"
 
@@ -61,5 +60,3 @@ bool plan_alpha_to(struct tune_plan *plan, double now, double to, const char *wh
  * are known, and either the peak of the pool was measured while PFC fired, or PFC fired within 15 %
  * of the computed depth. */
 bool tune_alpha_is_sure(const struct tune_site *site);
-
-#endif

@@ -1,18 +1,10 @@
 /* tune_effect - see the header. */
 #include "analyzers/tune/tune_effect.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_rules.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 
 /* ---- tune_margin ----------------------------------------------------------- */

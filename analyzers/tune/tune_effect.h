@@ -13,18 +13,13 @@
  *
  * Pure; results live in the arena. Bytes, ratios, ns.
  */
-#ifndef RW_ANALYZERS_TUNE_EFFECT_H
-#define RW_ANALYZERS_TUNE_EFFECT_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_evidence.h"
 #include "analyzers/tune/whatif.h"
-
-struct arena;
-struct err;
 
 struct tune_effect {
 	const struct tune_prio *prio; /* the queue it was calibrated on */
@@ -59,5 +54,3 @@ int tune_effect_fit(const struct tune_evidence *evidence, const struct tune_devi
 /* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or
  * .not_expected, where nothing can be predicted. */
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet);
-
-#endif

@@ -1,15 +1,9 @@
 /* tune_evidence - keeps sums and peaks of every lossless queue while windows come in. */
 #include "analyzers/tune/tune_evidence.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "analyzers/measure/class_world.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/measure/rhythm.h"
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/stats.h"
 #include "db/model/entity.h"
 

@@ -19,12 +19,9 @@
  * Busy: windows in which the switch carried at least a fifth of what it usually carries (p90 of
  * windows; rhythm.h); jobs pause, save and end.
  */
-#ifndef RW_ANALYZERS_TUNE_EVIDENCE_H
-#define RW_ANALYZERS_TUNE_EVIDENCE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "analyzers/measure/observe.h"
 #include "analyzers/tune/tune_peak.h"
@@ -162,5 +159,3 @@ static inline double tune_prio_marks(const struct tune_prio *prio)
 /* The lane of @device (its index in the fabric) at @port, NULL. */
 const struct tune_prio *tune_prio_at(
 	const struct tune_evidence *evidence, const struct fabric_port *port, int priority);
-
-#endif

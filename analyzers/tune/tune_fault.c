@@ -5,12 +5,7 @@
  *
  * Source: docs/tuning.md, rows 6 to 10, 12 and 13, safety rules 7 and 9.
  */
-#include <math.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune_fault.h"

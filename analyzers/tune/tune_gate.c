@@ -2,14 +2,8 @@
  * asks to watch. */
 #include "analyzers/tune/tune_gate.h"
 
-#include <math.h>
-
 #include "analyzers/tune/tune_rules.h"
 #include "analyzers/tune/tune_world.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

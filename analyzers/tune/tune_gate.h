@@ -5,8 +5,7 @@
  *
  * The rules and their gates are printed into docs/tuning.md ("Safety rules").
  */
-#ifndef RW_ANALYZERS_TUNE_GATE_H
-#define RW_ANALYZERS_TUNE_GATE_H
+#pragma once
 
 #include "analyzers/tune/tune_plan.h"
 #include "analyzers/tune/tune_rules.h"
@@ -64,5 +63,3 @@ bool tune_gate_row_at(size_t i, struct tune_gate_row *ret); /* for docs/tuning.m
 #define TUNE_READ_NS (24LL * 3600 * 1000000000)
 /* Sheets that were applied within it are one series. */
 #define TUNE_SERIES_NS (14LL * 86400 * 1000000000)
-
-#endif

@@ -1,8 +1,6 @@
 /* tune_headroom_need - see the header. */
 #include "analyzers/tune/tune_headroom_need.h"
 
-#include <math.h>
-
 #include "analyzers/measure/formulas.h"
 
 #define STEP 1.25 /* of what was used: one step up */

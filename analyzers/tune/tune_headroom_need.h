@@ -6,8 +6,7 @@
  * Sources: IEEE 802.3, 31B.3.7 (what is in flight); SONiC, doc/qos/dynamically-headroom-calculation
  * (vendor's number). Bytes; NAN unknown.
  */
-#ifndef RW_ANALYZERS_TUNE_HEADROOM_NEED_H
-#define RW_ANALYZERS_TUNE_HEADROOM_NEED_H
+#pragma once
 
 #include "analyzers/tune/tune_rules.h"
 
@@ -33,5 +32,3 @@ double tune_headroom_calculated(
 /* What arrives after XOFF was sent, by physics alone; NAN: speed or cable is not known. */
 double tune_headroom_in_flight(
 	const struct tune_in *in, const struct tune_device *device, const struct tune_prio *prio);
-
-#endif

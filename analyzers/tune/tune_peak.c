@@ -1,11 +1,6 @@
 /* tune_peak - see the header. */
 #include "analyzers/tune/tune_peak.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/clock.h"
-
 enum {
 	/* lengths of windows told apart: a device changes its own once or twice */
 	CLASSES = 4,

@@ -11,14 +11,9 @@
  *
  * Bytes; pure; memory is the arena's, and taken when the first sample comes.
  */
-#ifndef RW_ANALYZERS_TUNE_PEAK_H
-#define RW_ANALYZERS_TUNE_PEAK_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct arena;
+#include "base/base.h"
 
 struct tune_peak { /* bytes; NAN: never told */
 	double max, p99; /* over windows; p99 within 4.5 %, and never above .max */
@@ -38,5 +33,3 @@ void peak_fold_add(
 	struct peak_fold *fold, int64_t t_ns, double bytes, uint32_t window_ms, double size);
 void peak_fold_reset(struct peak_fold *fold); /* as new, keeping its memory */
 struct tune_peak peak_fold_done(const struct peak_fold *fold); /* @fold may be NULL: never told */
-
-#endif

@@ -2,10 +2,6 @@
  * it (see the header). */
 #include "analyzers/tune/tune_plan.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "analyzers/measure/formulas.h"
 
 #define BY_SPEED 0.01 /* of Kmin or Kmax per bit/s */

@@ -6,8 +6,7 @@
  *
  * Units: bytes, ratios; NAN unknown.
  */
-#ifndef RW_ANALYZERS_TUNE_PLAN_H
-#define RW_ANALYZERS_TUNE_PLAN_H
+#pragma once
 
 #include "analyzers/tune/tune_rules.h"
 
@@ -84,5 +83,3 @@ double plan_cell(const struct tune_plan *plan); /* NAN unknown */
  * (.refused), or rounding leaves nothing of it. */
 bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, double proposed,
 	double least, const char *why, const char *source);
-
-#endif

@@ -2,13 +2,6 @@
  * tune_signs.c; what is mended first: tune_fault.c. */
 #include "analyzers/tune/tune_rules.h"
 
-#include <math.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/str.h"
-
 /* ---- tune_words ------------------------------------------------------------ */
 
 /* tune_words - numbers of tuning as the sentences of a sheet say them. */

@@ -12,8 +12,7 @@
  * The table and its sources are printed into docs/tuning.md ("Decision table"). Directions: tx
  * pause = we paused the neighbour.
  */
-#ifndef RW_ANALYZERS_TUNE_RULES_H
-#define RW_ANALYZERS_TUNE_RULES_H
+#pragma once
 
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_evidence.h"
@@ -216,5 +215,3 @@ const char *tune_pause_text(struct arena *a, const struct tune_site *site);
 const char *tune_need_text(
 	struct arena *a, enum tune_need need, const struct tune_platform *platform);
 const char *tune_need_how(enum tune_need need, const struct tune_platform *platform);
-
-#endif

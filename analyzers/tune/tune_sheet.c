@@ -2,21 +2,10 @@
  * are those of the switch: "we paused X" is tx pause. */
 #include "analyzers/tune/tune_sheet.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analyzers/tune/tune_effect.h"
 #include "analyzers/tune/tune_evidence.h"
 #include "analyzers/tune/tune_rules.h"
 #include "analyzers/tune/tune_world.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/number.h"
-#include "base/str.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 

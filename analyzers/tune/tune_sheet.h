@@ -1,7 +1,6 @@
 /* tune_sheet - a plan and its verdict, a fault, or the good news, as a sheet a person can read.
  * Inner header of tune. */
-#ifndef RW_ANALYZERS_TUNE_SHEET_H
-#define RW_ANALYZERS_TUNE_SHEET_H
+#pragma once
 
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_gate.h"
@@ -32,5 +31,3 @@ double tune_confidence(const struct tune_plan *plan);
 
 /* tune_sheet_name - the id: of the fabric, the place, the diagnosis and the values. */
 void tune_sheet_name(uint64_t fabric_id, struct tune_sheet *sheet);
-
-#endif

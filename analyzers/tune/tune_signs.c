@@ -5,12 +5,7 @@
  * Whether Kmin is late is judged by the largest pool it could be (so that order is never called
  * wrong without need), and doses by the smallest.
  */
-#include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "config/class_policy.h"
 #include "analyzers/tune/tune_headroom_need.h"

@@ -1,6 +1,5 @@
 /* tune_signs - inner header of tune_rules: the signs of every place of one priority. */
-#ifndef RW_ANALYZERS_TUNE_SIGNS_H
-#define RW_ANALYZERS_TUNE_SIGNS_H
+#pragma once
 
 #include "analyzers/tune/tune_rules.h"
 
@@ -11,5 +10,3 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_site *sit
 bool tune_paused_by_host(const struct tune_prio *prio);
 /* Bytes between XOFF and XON; NAN unknown. */
 double tune_hysteresis(const struct tune_prio *prio);
-
-#endif

@@ -1,15 +1,7 @@
 /* tune_verify - matches windows, draws blocks of them for intervals, tests ports, and decides. */
 #include "analyzers/tune/tune_verify.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/number.h"
 #include "base/stats.h"
-#include "base/str.h"
 #include "db/series/series.h"
 
 #define BLOCK 10

@@ -23,14 +23,9 @@
  *
  * Units: ratios 0..1, octets per second, ns. NAN = not known. Results live in the arena.
  */
-#ifndef RW_ANALYZERS_TUNE_VERIFY_H
-#define RW_ANALYZERS_TUNE_VERIFY_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct arena;
+#include "base/base.h"
 
 #define VERIFY_WINDOWS_MIN 20
 /* Step time up by more than this, surely: roll back. A smaller effect is noise (measured in
@@ -123,5 +118,3 @@ double verify_rank_test(
 /* verify_discoveries - Benjamini and Hochberg: the largest p that still counts at rate @rate, or -1
  * when none does. @chances is sorted in place. */
 double verify_discoveries(double *chances, size_t n, double rate);
-
-#endif

@@ -1,12 +1,6 @@
 /* tune_world - see the header. */
 #include "analyzers/tune/tune_world.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/str.h"
 #include "analyzers/tune/tune_rules.h"
 
 /* A ramp of four times its beginning, as for bytes (tune_dose_alpha.c, RAMP). */

@@ -2,8 +2,7 @@
  * tune_world - the world of the class that a sheet is about, asked before any threshold is: do the
  * thresholds of DCQCN and PFC act there at all? Pure; texts live in the arena of tune_in.
  */
-#ifndef RW_ANALYZERS_TUNE_WORLD_H
-#define RW_ANALYZERS_TUNE_WORLD_H
+#pragma once
 
 #include "analyzers/measure/class_world.h"
 #include "analyzers/tune/tune_plan.h"
@@ -29,5 +28,3 @@ const char *tune_relative_more(const struct tune_plan *plan);
 /* tune_relative_offer - where the platform can take thresholds as shares, how, and what it costs:
  * the lasting cure of PFC before ECN. NULL: it cannot, or nothing says so. */
 const char *tune_relative_offer(const struct tune_plan *plan);
-
-#endif

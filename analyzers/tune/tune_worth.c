@@ -1,8 +1,6 @@
 /* tune_worth - see the header. */
 #include "analyzers/tune/tune_worth.h"
 
-#include <math.h>
-
 #include "analyzers/tune/tune_effect.h"
 
 #define HOT 0.5 /* of the deepest queue: as congested as that one */

@@ -15,8 +15,7 @@
  *
  * Pure; lives in the arena of tune_in. Ratios.
  */
-#ifndef RW_ANALYZERS_TUNE_WORTH_H
-#define RW_ANALYZERS_TUNE_WORTH_H
+#pragma once
 
 #include "analyzers/tune/tune_plan.h"
 #include "analyzers/tune/whatif.h"
@@ -50,5 +49,3 @@ bool tune_marks_are_worth(const struct tune_worth *worth, const struct tune_fore
 /* Puts J before and after among the checks of the plan. */
 void tune_worth_check(struct tune_plan *plan, const struct tune_worth *worth,
 	const struct tune_forecast *forecast);
-
-#endif

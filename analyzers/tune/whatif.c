@@ -1,12 +1,7 @@
 /* whatif - calibrates the burst of whatif.c and predicts from all calibrations that fit. */
 #include "analyzers/tune/whatif.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "analyzers/measure/formulas.h"
-#include "base/cleanup.h"
 
 /* ---- whatif_internal ------------------------------------------------------- */
 

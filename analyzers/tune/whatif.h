@@ -30,12 +30,9 @@
  * Units: bytes, bit/s, ns, ratios 0..1. Pure; no allocation. Every result is a range: [low, high]
  * by the spread of the calibration, widened by its residual.
  */
-#ifndef RW_TUNE_WHATIF_H
-#define RW_TUNE_WHATIF_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* Thresholds. NAN: unchanged; in .now: not known. xoff_level belongs to switches with static
  * thresholds, and then replaces alpha. */
@@ -102,5 +99,3 @@ int whatif_calibrate(const struct whatif_queue *queue, struct whatif_fit *ret);
 /* whatif_predict - the effect of @to. 0; -EDOM: a value is out of range. Below a millisecond. */
 int whatif_predict(
 	const struct whatif_fit *fit, const struct whatif_settings *to, struct whatif_result *ret);
-
-#endif
