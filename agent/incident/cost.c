@@ -1,19 +1,8 @@
 /* cost - measures a job's throughput before and since the onset, and prices the difference. */
 #include "agent/incident/cost.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
 #include "analyzers/measure/rhythm.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/model/cause.h"
 #include "db/model/finding.h"
 

@@ -25,18 +25,13 @@
  * Explained: 1 when throughput fell at the onset and no other incident shares the loss; a part when
  * some do; else the claim over the loss. The cause "unknown" explains nothing.
  */
-#ifndef RW_INCIDENT_COST_H
-#define RW_INCIDENT_COST_H
+#pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "config/fabric.h"
 #include "db/model/finding.h"
-
-struct arena;
 
 struct cost_job { /* of one incident */
 	char *job; /* NULL: no job is configured */
@@ -171,5 +166,3 @@ double weight_sum(const struct weight *weight);
 json_t *cost_json(const struct cost *cost); /* the caller owns it */
 /* cost_json_parse - the other way; cost_new() when @object does not come from cost_json(). */
 struct cost cost_json_parse(const json_t *object);
-
-#endif

@@ -3,16 +3,6 @@
  * list may hold a stranger; each candidate is compared in full before it counts. */
 #include "agent/incident/explain.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
-
 /* Of whole windows: an incident of which its analyzer spoke less lately explains nothing. */
 #define EXPLAIN_UNHEARD 1.0
 

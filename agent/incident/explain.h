@@ -3,12 +3,9 @@
  * are about (host, link, device, names in a pause tree) and by their causes, not by comparing all
  * with all: a storm opens thousands in one window. For the ledger, which says what it holds.
  */
-#ifndef RW_INCIDENT_EXPLAIN_H
-#define RW_INCIDENT_EXPLAIN_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/incident.h"
 #include "agent/incident/incident_record.h"
@@ -56,5 +53,3 @@ uint64_t explain_compared(const struct explain *explain);
  * the same cause the ledger picks one. */
 bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
 	const struct incident *other);
-
-#endif

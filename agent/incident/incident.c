@@ -1,15 +1,7 @@
 /* incident - names of states, and the order in which incidents are shown. */
 #include "agent/incident/incident.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/document/quantity.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "config/config.h"
 
 static const char *const state_names[] = {

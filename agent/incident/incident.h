@@ -2,11 +2,9 @@
  * incident - what is known of one fault: its life, what it says, what it costs, what happened to
  * it. A noun: the ledger owns and changes it, everybody else reads it.
  */
-#ifndef RW_INCIDENT_INCIDENT_H
-#define RW_INCIDENT_INCIDENT_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/cost.h"
 #include "config/fabric.h"
@@ -14,7 +12,6 @@
 #include "db/model/finding.h"
 
 struct config;
-struct str;
 
 enum incident_state { INCIDENT_PENDING, INCIDENT_OPEN, INCIDENT_CLEARING, INCIDENT_CLOSED };
 const char *incident_state_name(enum incident_state state);
@@ -153,5 +150,3 @@ void runbook_link_add(struct str *out, const char *pattern, const char *web_url,
 
 /* runbook_link_of - the same by the keys of @config, which may be NULL. The caller frees it. */
 char *runbook_link_of(const struct config *config, const char *cause);
-
-#endif

@@ -2,20 +2,10 @@
  * field that is not known is null, a list that is empty is []. */
 #include "agent/incident/incident_json.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/document/json_value.h"
 #include "agent/document/shape.h"
 #include "agent/incident/cost.h"
 #include "agent/incident/incident_record.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 #include "db/store/store.h"
 #include "db/series/history.h"

@@ -3,18 +3,14 @@
  * text, the agent's socket sends it, the views read it. All fields but "progress" are a contract
  * with other programs; "progress" holds what the ledger needs to go on after a restart.
  */
-#ifndef RW_INCIDENT_INCIDENT_JSON_H
-#define RW_INCIDENT_INCIDENT_JSON_H
+#pragma once
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/incident.h"
-#include "base/err.h"
 
 struct incident_record;
-struct arena;
 struct history;
 
 /* incident_json - the document of an incident that a ledger lent. The caller owns it. */
@@ -52,5 +48,3 @@ int accused_read(struct history *history, int64_t from_ns, int64_t to_ns, const 
  * that says how, into the store. @store is a struct store, NULL keeps nothing. Any thread that may
  * write to the store. */
 void incident_store(void *store, const struct incident *incident, enum incident_state from);
-
-#endif

@@ -2,16 +2,6 @@
  * lines of its timeline. Nothing here knows the form in which an incident is stored or shown. */
 #include "agent/incident/incident_record.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/cause.h"
 #include "db/model/entity.h"
 

@@ -2,17 +2,13 @@
  * incident_record - an incident as the ledger keeps it: struct incident, the state of its machine,
  * and the memory of both. For the ledger and the codec (incident_json) only.
  */
-#ifndef RW_INCIDENT_INCIDENT_RECORD_H
-#define RW_INCIDENT_INCIDENT_RECORD_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 #include "agent/incident/cost.h"
 #include "agent/incident/incident.h"
 #include "config/fabric.h"
-
-struct arena;
 
 /* Where an incident is found by others (agent/incident/explain.h). */
 struct incident_place {
@@ -123,5 +119,3 @@ void incident_record_name(struct incident_record *record, const struct fabric *f
  * its share. When all jobs are counted the caller moves .cost.to_ns on, as for cost_count(). */
 void claims_count(struct incident_record *const *records, size_t n, const struct fabric *fabric,
 	const struct job_rate *rate);
-
-#endif

@@ -4,20 +4,10 @@
  */
 #include "agent/incident/ledger.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger_inside.h"
 #include "analyzers/measure/job_limits.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/model/entity.h"
 
 /* Of confidence: a larger difference means that evidence is missing which was there before. */

@@ -67,11 +67,9 @@
  *
  * One thread; nothing here is locked.
  */
-#ifndef RW_INCIDENT_LEDGER_H
-#define RW_INCIDENT_LEDGER_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/incident.h"
 #include "config/fabric.h"
@@ -166,5 +164,3 @@ void ledger_known(struct ledger *ledger, int64_t known_ns);
 
 /* ledger_forget - drop incidents closed before @t_ns from memory; the database keeps them. */
 void ledger_forget(struct ledger *ledger, int64_t t_ns);
-
-#endif

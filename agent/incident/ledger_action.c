@@ -4,11 +4,6 @@
  */
 #include "agent/incident/ledger_inside.h"
 
-#include <errno.h>
-#include <stdio.h>
-
-#include "base/str.h"
-
 struct action {
 	struct ledger *ledger;
 	struct incident_record *record;

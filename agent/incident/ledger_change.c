@@ -4,12 +4,6 @@
  */
 #include "agent/incident/ledger_inside.h"
 
-#include <assert.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-
 #define CHANGE_NS (30 * 60 * NS_PER_S)
 #define CHANGES_TOLD 32 /* in one incident */
 

@@ -5,11 +5,7 @@
  */
 #include "agent/incident/ledger_inside.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/incident/explain.h"
-#include "base/str.h"
 
 bool ledger_list_also(struct incident_record *by, const struct incident_record *other)
 {

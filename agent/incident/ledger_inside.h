@@ -3,16 +3,13 @@
  * are found), ledger_change.c (what is told), ledger_fold.c (what is part of what), ledger.c (the
  * life of an incident) and ledger_action.c (what people do). Nobody else includes this.
  */
-#ifndef RW_INCIDENT_LEDGER_INSIDE_H
-#define RW_INCIDENT_LEDGER_INSIDE_H
+#pragma once
 
 #include "agent/incident/incident_record.h"
 #include "agent/incident/ledger.h"
+#include "base/base.h"
 
 struct explain;
-struct map;
-struct smap;
-struct str;
 
 struct ledger_slot {
 	struct incident_record *record; /* under way, NULL when none is */
@@ -114,5 +111,3 @@ void ledger_weigh_anew(struct ledger *ledger, const struct incident_record *ende
 /* ledger_release_parts - what @gone explained is no part of it: nobody knows whether it is still
  * there. */
 void ledger_release_parts(struct ledger *ledger, const struct incident_record *gone, int64_t t_ns);
-
-#endif

@@ -8,14 +8,7 @@
  */
 #include "agent/incident/ledger_inside.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "agent/incident/explain.h"
-#include "base/cleanup.h"
-#include "base/map.h"
-#include "base/str.h"
 
 struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void *arg)
 {

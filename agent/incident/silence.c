@@ -1,19 +1,9 @@
 /* silence - the list of silences: matched, read from the database and from requests, written. */
 #include "agent/incident/silence.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "agent/document/json_value.h"
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/map.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 #include "db/series/history.h"
 
 #define SILENCE_ID_LENGTH 8

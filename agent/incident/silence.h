@@ -6,22 +6,16 @@
  * A silence fits an incident when each of its globs does (NULL: any). An incident that names no
  * device fits no glob for a device.
  */
-#ifndef RW_INCIDENT_SILENCE_H
-#define RW_INCIDENT_SILENCE_H
+#pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "agent/incident/incident.h"
 #include "db/store/store.h"
 
-struct arena;
-struct err;
 struct history;
 struct store;
-struct str;
 
 struct silence {
 	char id[9];
@@ -96,5 +90,3 @@ void silence_store(
  */
 int change_read(const json_t *request, const char *who, int64_t now_ns, struct arena *a,
 	struct store_change *ret, struct err *e);
-
-#endif

@@ -2,14 +2,6 @@
  * and how fast the file grows. */
 #include "db/store/retain_watch.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
-
 #define RETAIN_LEAP_NS (24 * 3600 * NS_PER_S) /* the most that is believed without a hold */
 #define RETAIN_HOLD_NS (24 * 3600 * NS_PER_S)
 

@@ -1,13 +1,9 @@
 /* retain_watch - what retention and quota decide by: a clock that is believed only after it stayed,
  * and how fast the file grows. */
-#ifndef RW_DB_STORE_RETAIN_WATCH_H
-#define RW_DB_STORE_RETAIN_WATCH_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "db/store/store_backend.h"
 
@@ -113,5 +109,3 @@ struct quota_watch { /* zeroed to start */
  * store, and says in the log what changed. @now_ns: the time that retention counts from. */
 void quota_watch(struct quota_watch *watch, const struct store_backend *backend, void *state,
 	const struct store_options *options, int64_t now_ns, struct store_usage *usage);
-
-#endif

@@ -2,14 +2,8 @@
 #include "db/store/spool.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/arena.h"
 #include "base/bytes.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "db/model/metric.h"
 
 #define SPOOL_BYTES_MAX (256u << 20) /* of one row of the spool, unpacked */

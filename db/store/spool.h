@@ -6,13 +6,10 @@
  * The bytes name everything: devices, metrics, tables, columns. A newer program reads what an older
  * one left, and skips what it does not know.
  */
-#ifndef RW_DB_SPOOL_H
-#define RW_DB_SPOOL_H
+#pragma once
 
-#include "base/str.h"
+#include "base/base.h"
 #include "db/store/store_records.h"
-
-struct arena;
 
 /* ---- tables of records ------------------------------------------------------ */
 
@@ -128,5 +125,3 @@ struct spool_batch {
  * of it was added. */
 int spool_batch_add(
 	struct spool_batch *batch, struct arena *a, int64_t seq, const void *data, size_t n);
-
-#endif

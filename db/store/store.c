@@ -10,15 +10,10 @@
  */
 #include "db/store/store.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "db/store/retain_watch.h"
 #include "db/store/store_backend.h"

@@ -8,18 +8,13 @@
  * samples are dropped and counted), the log gets a complaint with growing gaps, and writing goes on
  * when it can.
  */
-#ifndef RW_DB_STORE_H
-#define RW_DB_STORE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include "base/clock.h"
+#include "base/base.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 #include "db/model/metric.h"
 
-struct err;
 struct store;
 
 struct store_options {
@@ -286,5 +281,3 @@ bool store_is_waiting(struct store *store);
 /* store_watch - loop's thread, about once a second: says when the disk does not answer, and when it
  * does again. */
 void store_watch(struct store *store, mono_t now);
-
-#endif

@@ -8,10 +8,9 @@
  * Operations return 0 or a negative errno with @e filled in words that name the file and the
  * remedy. After a failure between begin and commit, rollback follows.
  */
-#ifndef RW_DB_STORE_BACKEND_H
-#define RW_DB_STORE_BACKEND_H
+#pragma once
 
-#include <errno.h>
+#include "base/base.h"
 #include "db/store/store_records.h"
 
 /* record's answer when the record itself cannot be stored: trying again cannot help. */
@@ -89,5 +88,3 @@ struct store_backend {
 	/* Who writes the store at @path: its pid, 0 = nobody, negative errno = not known. */
 	int (*writer_pid)(const char *path);
 };
-
-#endif

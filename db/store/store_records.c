@@ -1,11 +1,6 @@
 /* store_records - the columns of each kind of record, and copies of records. Pure. */
 #include "db/store/store_records.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 #define TYPE_OF(member)                                                                            \
 	_Generic(((struct store_record *)0)->member, const char *                                  \
 		 : COLUMN_TEXT, bool                                                               \

@@ -4,8 +4,7 @@
  * and to bind it in the backend's own language. A new stored fact is a member of its struct
  * (store.h) and a row of the table.
  */
-#ifndef RW_DB_STORE_RECORDS_H
-#define RW_DB_STORE_RECORDS_H
+#pragma once
 
 #include "db/store/store.h"
 
@@ -175,5 +174,3 @@ struct store;
 /* store_hand_over - copies @record and leaves it to the writer of @store; never waits for the disk
  * but in replay. */
 void store_hand_over(struct store *store, const struct store_record *record);
-
-#endif

@@ -2,21 +2,11 @@
  * line, by which a reader sees that it did not read half of each of two states. */
 #include "db/store/store_state.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
-#include "base/text_clean.h"
 
 #define STATE_BYTES 4096
 #define STATE_TRIES 5 /* of a reader that meets a writer */

@@ -7,11 +7,9 @@
  * disk too (not on file systems that copy on write). The agent rewrites it about once a second, and
  * holds a lock on it: no lock, no agent. Readers only ask whether the lock is held; they take none.
  */
-#ifndef RW_DB_STORE_STATE_H
-#define RW_DB_STORE_STATE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum store_stage {
 	STAGE_STOPPED, /* the agent closed its store */
@@ -44,5 +42,3 @@ int64_t store_state_boot_ns(void);
 
 /* store_state_read - 0; -ENOENT: no agent ever made it; -EACCES and others: not known. */
 int store_state_read(const char *path, struct store_state *ret);
-
-#endif

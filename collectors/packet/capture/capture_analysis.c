@@ -7,11 +7,6 @@
  */
 #include "collectors/packet/capture/capture_analysis.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 /* Decoded packets that wait until memory is fetched for them: a flow table larger than the caches
  * costs no wait per packet. They fit into the smallest cache. */
 enum { ANALYSIS_BATCH = 24 };

@@ -5,11 +5,9 @@
  * The command "rocewatch pcap" and the agent's captures feed the same structure, so both give the
  * same answers.
  */
-#ifndef RW_COLLECTORS_CAPTURE_ANALYSIS_H
-#define RW_COLLECTORS_CAPTURE_ANALYSIS_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/capture/capture_clock.h"
 #include "collectors/packet/flow/flow_table.h"
@@ -97,5 +95,3 @@ struct flow_rows_of {
  * capture_analysis_next() does. */
 size_t flow_rows(struct capture_analysis *analysis, const struct flow_rows_of *of,
 	struct flow_sample ret[FLOW_ROWS_MAX]);
-
-#endif

@@ -1,11 +1,6 @@
 /* capture_clock - hands each packet to what keeps its time. */
 #include "collectors/packet/capture/capture_clock.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "collectors/packet/loss/loss.h"
 
 /* Directions with messages (40 bytes each); of these with a list of stalls (216), with more than

@@ -10,12 +10,9 @@
  * A gap longer than STALL_MIN_NS and STALL_TIMES the usual one is silence; the others are active
  * time, which the rate of a direction is over.
  */
-#ifndef RW_COLLECTORS_CAPTURE_CLOCK_H
-#define RW_COLLECTORS_CAPTURE_CLOCK_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/flow/stream_clock.h"
 #include "collectors/packet/frame/roce_parse.h"
@@ -115,5 +112,3 @@ enum reaction_verdict qp_reaction_judge(const struct clock_qp_reaction *reaction
 /* capture_clock_rates - of packets with payload. */
 const struct rate_bins *capture_clock_rates(const struct capture_clock *clock);
 const struct pause_log *capture_clock_pauses(const struct capture_clock *clock);
-
-#endif

@@ -1,12 +1,7 @@
 /* capture_files - the merge: a heap of open files, and the files that are still to come. */
 #include "collectors/packet/capture/capture_files.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include "base/cleanup.h"
-#include "base/str.h"
 
 struct capture_source {
 	const char *path; /* lent */

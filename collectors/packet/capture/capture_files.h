@@ -12,14 +12,10 @@
  * rotated. Clocks are believed: files of hosts whose clocks differ are merged by what they say.
  * One thread.
  */
-#ifndef RW_COLLECTORS_CAPTURE_FILES_H
-#define RW_COLLECTORS_CAPTURE_FILES_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/err.h"
 #include "collectors/packet/capture/pcap_file.h"
 
 #define CAPTURE_FILES_OPEN 64u
@@ -60,5 +56,3 @@ uint64_t capture_files_drops(const struct capture_files *files, bool *known);
 /* Bytes read so far, and of all files; the latter is 0 when a pipe is among them. */
 uint64_t capture_files_read(const struct capture_files *files);
 uint64_t capture_files_bytes(const struct capture_files *files);
-
-#endif

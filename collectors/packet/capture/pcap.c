@@ -1,27 +1,16 @@
 /* pcap - captures of the agent: intervals, flow rows, and what to do when an interface goes. */
 #include "collectors/packet/capture/pcap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <lazy/pcap_calls.h>
 #include <net/if.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/loop.h"
 #include "base/process.h"
-#include "base/str.h"
 #include "collectors/packet/capture/capture_analysis.h"
 #include "collectors/target/reason.h"
 #include "db/model/flow.h"

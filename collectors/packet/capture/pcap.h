@@ -9,11 +9,10 @@
  * Intervals end at wall-clock multiples of interval_ns; the first after a start or an interruption
  * begins when the capture did.
  */
-#ifndef RW_COLLECTORS_PCAP_H
-#define RW_COLLECTORS_PCAP_H
+#pragma once
 
 #include <signal.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/frame/frame_count.h"
 #include "collectors/packet/frame/roce_parse.h"
@@ -22,7 +21,6 @@
 
 struct loop;
 struct capture;
-struct err;
 
 /*
  * capture_open - needs CAP_NET_RAW (and CAP_SYS_ADMIN for another namespace): call before
@@ -62,5 +60,3 @@ struct pcap_watch_stats {
 /* pcap_watch - needs CAP_NET_RAW until .opened was called. 0 or negative errno with @e; @ret is
  * filled in both cases. */
 int pcap_watch(const struct pcap_watch *watch, struct pcap_watch_stats *ret, struct err *e);
-
-#endif

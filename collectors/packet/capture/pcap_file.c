@@ -8,14 +8,9 @@
  */
 #include "collectors/packet/capture/pcap_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
 #include "db/model/flow.h"
 
 #define PCAP_RECORD_MAX 262144u /* as libpcap's MAXIMUM_SNAPLEN */

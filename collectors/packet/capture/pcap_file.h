@@ -5,16 +5,12 @@
  * PCAP_RECORD_MAX or a block larger than PCAP_BLOCK_MAX is damage. Formats: draft-ietf-opsawg-pcap,
  * draft-ietf-opsawg-pcapng.
  */
-#ifndef RW_COLLECTORS_PCAP_FILE_H
-#define RW_COLLECTORS_PCAP_FILE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/frame/roce_parse.h"
 
-struct err;
 struct pcap_reader;
 
 #define PCAP_INTERFACES_MAX 4096u
@@ -61,5 +57,3 @@ uint64_t pcap_reader_offset(const struct pcap_reader *reader);
  * more. *known false: the file says nothing about it, which is not "none".
  */
 uint64_t pcap_reader_drops(const struct pcap_reader *reader, bool *known);
-
-#endif

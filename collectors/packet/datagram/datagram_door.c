@@ -1,20 +1,12 @@
 /* datagram_door - from a socket to datagrams of those who may send, interval by interval. */
 #include "collectors/packet/datagram/datagram_door.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
-#include "base/cleanup.h"
 
 /* ---- the socket: datagrams in batches --------------------------------------- */
 

@@ -7,11 +7,9 @@
  * Datagrams from addresses that are not allowed are counted and not read (datagram_senders).
  * Intervals end at wall-clock multiples of their length, as those of captures.
  */
-#ifndef RW_COLLECTORS_DATAGRAM_DOOR_H
-#define RW_COLLECTORS_DATAGRAM_DOOR_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include "collectors/packet/datagram/datagram_senders.h"
 #include "collectors/target/collector.h"
 #include "collectors/target/refused.h"
@@ -94,5 +92,3 @@ void datagram_door_update(struct datagram_door *door, const struct config *confi
 
 uint64_t datagram_door_drops(const struct datagram_door *door);
 uint64_t datagram_door_buffer(const struct datagram_door *door);
-
-#endif

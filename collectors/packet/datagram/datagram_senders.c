@@ -1,11 +1,6 @@
 /* datagram_senders - compares addresses of datagrams with those of the configuration. */
 #include "collectors/packet/datagram/datagram_senders.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "config/address.h"
 
 struct datagram_senders {

@@ -7,11 +7,9 @@
  * datagram came from. Both are compared with sflow.agent and push.address, and with the addresses
  * of snmp and gnmi. An address of several devices means none of them.
  */
-#ifndef RW_COLLECTORS_DATAGRAM_SENDERS_H
-#define RW_COLLECTORS_DATAGRAM_SENDERS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/target/collector.h"
 #include "config/config.h"
@@ -37,5 +35,3 @@ const struct config_device *datagram_senders_device(
  * learned it; NULL when it is not known. Lent until the next turn of the loop. */
 const char *datagram_senders_port(const struct datagram_senders *senders,
 	const struct config_device *device, uint32_t ifindex);
-
-#endif

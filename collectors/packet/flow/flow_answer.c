@@ -1,10 +1,5 @@
 /* flow_answer - what a flow table says: totals, rows, and the samples of history. */
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "collectors/packet/flow/flow_store.h"
 #include "collectors/packet/flow/flow_table.h"
 

@@ -1,12 +1,7 @@
 /* flow_store - life of the records of a flow table. */
 #include "collectors/packet/flow/flow_store.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-
-#include "base/cleanup.h"
-#include "base/map.h"
 
 /* Bounds beside the limit of directions; each index is full at 4/5 of a power of two. */
 #define FLOW_STREAMS_MAX 419430u

@@ -3,13 +3,9 @@
  * pairs, their data streams, hosts, and what most directions have not. Used by the files flow_*.c
  * only; flow_table.h is the door for all others.
  */
-#ifndef RW_COLLECTORS_FLOW_STORE_H
-#define RW_COLLECTORS_FLOW_STORE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/base.h"
 
 #include "collectors/packet/flow/flow_table.h"
 #include "collectors/packet/loss/loss.h"
@@ -290,5 +286,3 @@ void flow_store_clear_rare(struct flow_table *table, struct flow_qp *qp);
  * @dst_qp 0: of the 5-tuple. */
 uint64_t flow_store_distinct_hash(
 	const struct flow_table *table, const struct flow_qp *qp, uint16_t port, uint32_t dst_qp);
-
-#endif

@@ -2,7 +2,6 @@
  */
 #include "collectors/packet/flow/flow_table.h"
 
-#include "base/cleanup.h"
 #include "collectors/packet/flow/flow_store.h"
 
 /* flow_peers - which data stream of the reversed address pair an acknowledgement, NAK or CNP is

@@ -27,12 +27,9 @@
  *   4. only one has sent the PSN of the ACK or NAK, among its last 65,536
  * Otherwise they are counted in the totals alone (.unattributed).
  */
-#ifndef RW_COLLECTORS_FLOW_TABLE_H
-#define RW_COLLECTORS_FLOW_TABLE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 #include "collectors/packet/flow/stream_clock.h"
@@ -298,5 +295,3 @@ void flow_table_next(struct flow_table *table);
 /* n_eff = (sum w)^2 / sum w^2: how many equal 5-tuples would spread as unevenly. 0 when nothing was
  * seen. */
 double flow_n_eff(double sum, double sum_sq);
-
-#endif

@@ -2,9 +2,6 @@
  * rates. */
 #include "collectors/packet/flow/stream_clock.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #define RATE_BIN_MAX_NS 3600000000000 /* an hour */
 
 /* message_sizes - a short list of sizes, each with its count. */

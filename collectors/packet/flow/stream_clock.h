@@ -3,11 +3,9 @@
  * Embedded in the direction's record, zero at its birth; capture_clock.h works on it, and keeps
  * what few directions have.
  */
-#ifndef RW_COLLECTORS_STREAM_CLOCK_H
-#define RW_COLLECTORS_STREAM_CLOCK_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct stream_clock {
 	int64_t last_ns; /* newest data packet */
@@ -73,5 +71,3 @@ struct rate_bins {
 /* @width_ns: of a bin at first, at most RATE_BIN_MAX_NS; else RATE_BIN_NS. */
 void rate_bins_init(struct rate_bins *rates, int64_t width_ns);
 void rate_bins_add(struct rate_bins *rates, int64_t t_ns, uint32_t octets);
-
-#endif

@@ -1,7 +1,6 @@
 
 #include "collectors/packet/frame/decap.h"
 
-#include "base/cleanup.h"
 #include "db/model/flow.h"
 
 enum {

@@ -11,12 +11,9 @@
  * (VXLAN), draft-ietf-nvo3-vxlan-gpe, RFC 8926 (Geneve), 2003, 4213, 2473 (IP in IP), 8754, 8986
  * (SRv6), 3378 (EtherIP), 4303 (ESP).
  */
-#ifndef RW_COLLECTORS_DECAP_H
-#define RW_COLLECTORS_DECAP_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 
@@ -143,5 +140,3 @@ void decap_open(enum decap_tunnel tunnel, struct bytes *bytes, struct decap_inne
 /* decap_ip4_sum_ok - the IPv4 header at @ip, of which @n bytes are there, is whole and its checksum
  * is right (RFC 791). */
 bool decap_ip4_sum_ok(const uint8_t *ip, size_t n);
-
-#endif

@@ -2,11 +2,7 @@
  * them. */
 #include "collectors/packet/frame/frame_count.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/cleanup.h"
 
 /* frame_census - the kind of a frame, from its outer headers. */
 

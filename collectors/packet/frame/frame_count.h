@@ -1,10 +1,8 @@
 /* frame_count - counts of frames: by kind, by what they are carried in, and by what RoCE says in
  * them. */
-#ifndef RW_COLLECTORS_PACKET_FRAME_FRAME_COUNT_H
-#define RW_COLLECTORS_PACKET_FRAME_FRAME_COUNT_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/frame/roce_parse.h"
 
@@ -122,5 +120,3 @@ void roce_count_add(struct roce_count *count, const struct roce_packet *packet, 
 
 /* roce_count_copy - a packet that was captured before: a frame, and nothing else. */
 void roce_count_copy(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns);
-
-#endif

@@ -3,9 +3,6 @@
  * multiplication where the processor has it, and the ICRC made of it. */
 #include "collectors/packet/frame/icrc.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif

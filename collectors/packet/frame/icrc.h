@@ -2,11 +2,9 @@
  * icrc - the invariant CRC that ends every RoCEv2 packet: CRC-32 (IEEE 802.3) over the packet from
  * the IP header on, with the fields a router may change set to ones. Pure.
  */
-#ifndef RW_COLLECTORS_ICRC_H
-#define RW_COLLECTORS_ICRC_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define ICRC_BYTES 4
 
@@ -43,5 +41,3 @@ static inline uint32_t icrc_get(const uint8_t *data)
 	return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
 		(uint32_t)data[3] << 24;
 }
-
-#endif

@@ -1,10 +1,6 @@
 /* roce_opcode - see roce_opcode.h. */
 #include "collectors/packet/frame/roce_opcode.h"
 
-#include <stdio.h>
-
-#include "base/cleanup.h"
-
 const struct roce_operation roce_operations[32] = {
 	[0x00] = {"SEND_FIRST", 0, ROLE_REQUEST},
 	[0x01] = {"SEND_MIDDLE", 0, ROLE_REQUEST},

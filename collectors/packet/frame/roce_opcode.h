@@ -3,11 +3,9 @@
  * headers, and its role in the bookkeeping of sequence numbers. Pure tables. Source: InfiniBand
  * Architecture Specification vol. 1, chapter 9, tables of opcodes and extension headers.
  */
-#ifndef RW_COLLECTORS_ROCE_OPCODE_H
-#define RW_COLLECTORS_ROCE_OPCODE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define ROCE_OPCODE_CNP 0x81 /* annex A17.9.3 of the InfiniBand specification */
 
@@ -49,5 +47,3 @@ static inline enum roce_role roce_opcode_role(uint8_t opcode)
 	return ROLE_NONE;
 }
 const char *aeth_nak_text(uint8_t syndrome); /* of a NAK: "PSN sequence error", ... */
-
-#endif

@@ -2,10 +2,6 @@
  * of the file first. */
 #include "collectors/packet/frame/roce_parse.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "collectors/packet/frame/icrc.h"
 
 enum uet_type {

@@ -3,12 +3,9 @@
  * nothing is kept or allocated. Every size comes from the wire and none is believed: reading goes
  * through bytes.h.
  */
-#ifndef RW_COLLECTORS_ROCE_PARSE_H
-#define RW_COLLECTORS_ROCE_PARSE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 #include "collectors/packet/frame/decap.h"
@@ -243,5 +240,3 @@ struct frame {
 	enum decap_tunnel tunnel; /* begins at the reader, and is to be opened next */
 	bool outer_ce; /* a tunnel around this, and not a mirror, was marked CE */
 };
-
-#endif

@@ -7,10 +7,6 @@
  */
 #include "collectors/packet/loss/copies.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-
 enum {
 	LINES = 4096,
 	LINES_MANY = 32768,

@@ -25,11 +25,9 @@
  * packets (2 MiB), so that 12 million packets a second are remembered for 1 ms and more whatever
  * the seed of the hash. Single-threaded; time comes with the packets.
  */
-#ifndef RW_COLLECTORS_COPIES_H
-#define RW_COLLECTORS_COPIES_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/frame/roce_parse.h"
 
@@ -91,5 +89,3 @@ const struct copies_count *copies_count(const struct copies *copies);
 
 /* copies_next - the counts go to 0; what was learned stays. */
 void copies_next(struct copies *copies);
-
-#endif

@@ -2,7 +2,6 @@
  * 32 bytes; everything else is told to the story of the stream and judged in loss_judge.c. */
 #include "collectors/packet/loss/loss.h"
 
-#include "base/cleanup.h"
 #include "collectors/packet/loss/loss_state.h"
 
 #define PSN_BACK_MAX 65536

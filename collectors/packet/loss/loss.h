@@ -24,12 +24,9 @@
  * rings. Single-threaded; time comes with the packets. Copies must have been taken out before
  * (copies.h).
  */
-#ifndef RW_COLLECTORS_LOSS_H
-#define RW_COLLECTORS_LOSS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/frame/roce_parse.h"
 
@@ -187,5 +184,3 @@ struct loss_sampling {
 	uint64_t in_order; /* packets with the PSN after that of the one before, UD included */
 };
 void loss_sampling(const struct loss *loss, struct loss_sampling *ret);
-
-#endif

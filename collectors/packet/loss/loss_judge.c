@@ -1,10 +1,6 @@
 /* loss_judge - from what was seen around a gap or a run of packets that came again to its cause.
  * Rules stand in the order in which they are tried; the first that proves something decides. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "collectors/packet/loss/loss_state.h"
 
 /* loss_story - where the stories of odd streams are kept, and the words and sentences of events. */

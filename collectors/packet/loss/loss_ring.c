@@ -7,10 +7,7 @@
  *
  * Packets in order are not told to the ring: what lies between its head and the stream's was seen.
  */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "collectors/packet/loss/loss_state.h"
 
 enum {

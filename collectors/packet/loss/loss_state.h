@@ -1,6 +1,5 @@
 /* loss_state - what loss.c, loss_judge.c and loss_ring.c share; nobody else includes it. */
-#ifndef RW_COLLECTORS_LOSS_STATE_H
-#define RW_COLLECTORS_LOSS_STATE_H
+#pragma once
 
 #include "collectors/packet/loss/loss.h"
 
@@ -216,5 +215,3 @@ void loss_ring_behind(struct loss *loss, struct stream_psn *own, struct loss_sto
 	const struct roce_packet *packet, int64_t t_ns);
 void loss_ring_nak(struct loss *loss, const struct stream_psn *about, struct loss_story *story,
 	const struct loss_nak *nak);
-
-#endif

@@ -2,11 +2,6 @@
  * rates\nround congestion notifications. */
 #include "collectors/packet/loss/slowdown.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "base/stats.h"
 
 #define PAUSE_FAST_BPS 800000000000ull

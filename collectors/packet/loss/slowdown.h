@@ -1,11 +1,8 @@
 /* slowdown - who stood still and who slows down: pauses in force, silences and their causes, and
  * rates\nround congestion notifications. */
-#ifndef RW_COLLECTORS_PACKET_LOSS_SLOWDOWN_H
-#define RW_COLLECTORS_PACKET_LOSS_SLOWDOWN_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "collectors/packet/frame/roce_parse.h"
 #include "db/model/flow.h"
@@ -170,5 +167,3 @@ void qp_reaction_data(struct qp_reaction *reaction, struct reaction_sum *sum, in
 
 /* qp_reaction_cnp - a CNP about this direction, after qp_reaction_begin(). */
 void qp_reaction_cnp(struct qp_reaction *reaction, struct reaction_sum *sum, int64_t t_ns);
-
-#endif

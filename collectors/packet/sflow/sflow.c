@@ -5,15 +5,8 @@
  * time is when it came. A listener that cannot bind is tried again. Loop thread.
  */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "collectors/packet/datagram/datagram_door.h"
 #include "collectors/packet/sflow/sflow_counters.h"
 #include "collectors/packet/sflow/sflow_ports.h"

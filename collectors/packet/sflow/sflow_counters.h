@@ -1,6 +1,5 @@
 /* sflow_counters - a counter sample as samples of metrics. Pure. */
-#ifndef RW_COLLECTORS_SFLOW_COUNTERS_H
-#define RW_COLLECTORS_SFLOW_COUNTERS_H
+#pragma once
 
 #include "collectors/packet/sflow/sflow_decode.h"
 #include "db/model/metric.h"
@@ -14,5 +13,3 @@ enum { SFLOW_COUNTERS_MAX = 16 };
  */
 size_t sflow_counters(const struct sflow_sample *sample, uint32_t entity, int64_t t_ns,
 	struct sample ret[SFLOW_COUNTERS_MAX]);
-
-#endif

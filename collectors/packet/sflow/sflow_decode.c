@@ -2,11 +2,6 @@
  * data are padded to a multiple of four. */
 #include "collectors/packet/sflow/sflow_decode.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 enum {
 	VERSION_5 = 5,
 	ADDRESS_UNKNOWN = 0,

@@ -11,12 +11,9 @@
  * (2020), "sFlow Egress Queue Structures" (egress queue), "sFlow Transit Delay Structures"
  * (transit delay, queue depth).
  */
-#ifndef RW_COLLECTORS_SFLOW_DECODE_H
-#define RW_COLLECTORS_SFLOW_DECODE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #include "base/bytes.h"
 #include "collectors/packet/frame/roce_parse.h"
@@ -118,5 +115,3 @@ static inline bool sflow_known(uint32_t counter)
 {
 	return counter != UINT32_MAX;
 }
-
-#endif

@@ -1,10 +1,6 @@
 /* sflow_ports - one flow table for each port and direction with packets in the interval. */
 #include "collectors/packet/sflow/sflow_ports.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "collectors/packet/flow/flow_table.h"
 
 #define IDLE_MAX 6 /* intervals without a sample, after which a port is no longer looked at */

@@ -9,8 +9,7 @@
  * one, which keeps every estimate unbiased. In an interval in which the rate or the place of the
  * sampling changes there are no rows of this port: nothing is known, and nothing is not 0.
  */
-#ifndef RW_COLLECTORS_SFLOW_PORTS_H
-#define RW_COLLECTORS_SFLOW_PORTS_H
+#pragma once
 
 #include "collectors/packet/sflow/sflow_decode.h"
 #include "db/model/flow.h"
@@ -48,5 +47,3 @@ struct sflow_ports_counts {
 	uint32_t ports; /* ports and directions */
 };
 const struct sflow_ports_counts *sflow_ports_counts(const struct sflow_ports *ports);
-
-#endif

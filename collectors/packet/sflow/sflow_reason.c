@@ -1,9 +1,7 @@
 /* sflow_reason - the words of sFlow's drop reasons. Source: sflow.org "sFlow Dropped Packet
  * Notification Structures", enum drop_reason; 0 to 15 are the codes of ICMP destination
  * unreachable, from 256 on those of switches (Linux devlink trap names). */
-#include <stdio.h>
 
-#include "base/cleanup.h"
 #include "collectors/packet/sflow/sflow_decode.h"
 
 #define SWITCH_REASONS 256u

@@ -1,12 +1,6 @@
 /* sflow_sequence - the newest sequence number of each agent, and which of the last 64 came. */
 #include "collectors/packet/sflow/sflow_sequence.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/map.h"
-
 struct sflow_agent_sequence {
 	uint32_t newest, uptime_ms;
 	uint64_t seen; /* bit i: newest - i came */

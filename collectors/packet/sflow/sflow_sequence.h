@@ -7,8 +7,7 @@
  * went back by more than SFLOW_LATE_MS, is a restart of the agent: nothing is known of what lies
  * between. A datagram that comes late was counted as lost before and is taken back.
  */
-#ifndef RW_COLLECTORS_SFLOW_SEQUENCE_H
-#define RW_COLLECTORS_SFLOW_SEQUENCE_H
+#pragma once
 
 #include "collectors/packet/sflow/sflow_decode.h"
 
@@ -31,5 +30,3 @@ void sflow_sequence_free(struct sflow_sequence *sequence); /* NULL is fine */
  * SFLOW_AGENTS_MAX for those that are not followed. */
 uint32_t sflow_sequence_add(struct sflow_sequence *sequence, const struct sflow_datagram *datagram);
 const struct sflow_sequence_counts *sflow_sequence_counts(const struct sflow_sequence *sequence);
-
-#endif

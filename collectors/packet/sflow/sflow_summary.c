@@ -1,14 +1,6 @@
 /* sflow_summary - bounded tables of what the samples of sFlow datagrams say. */
 #include "collectors/packet/sflow/sflow_summary.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/map.h"
-
 #define CONFIDENCE 1.96 /* standard deviations that hold 95 % */
 #define NONE_SEEN 3.0 /* without any, up to so many samples are likely: -ln(0.05) */
 

@@ -17,8 +17,7 @@
  * the share that it has in the sum of octets times delay (or depth, or octets alone): that is what
  * filled the queue.
  */
-#ifndef RW_COLLECTORS_SFLOW_SUMMARY_H
-#define RW_COLLECTORS_SFLOW_SUMMARY_H
+#pragma once
 
 #include "collectors/packet/sflow/sflow_decode.h"
 #include "collectors/packet/sflow/sflow_sequence.h"
@@ -152,5 +151,3 @@ struct sflow_estimate sflow_estimate_octets(
 /* sflow_blame_of - the measure by which a queue is judged; @ret_by names it: "octets*delay". */
 double sflow_blame_of(
 	const struct sflow_blame *blame, const struct sflow_queue *queue, const char **ret_by);
-
-#endif

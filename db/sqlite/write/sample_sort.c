@@ -3,9 +3,6 @@
  * (natural merge sort: Knuth, The Art of Computer Programming, vol. 3, 5.2.4). */
 #include "db/sqlite/write/store_write.h"
 
-#include <string.h>
-#include "base/cleanup.h"
-
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
 

@@ -6,10 +6,7 @@
  * gone_ns says until when the agent knew a name; NAME_LIVE while it does. Readers load the names
  * that their time range needs by it (series_db.c), and retention deletes by it.
  */
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

@@ -3,11 +3,6 @@
  * they need no more than the words before the columns here. The statements that are written out
  * name their parameters after the same columns.
  */
-#include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "base/cleanup.h"
 #include "db/sqlite/schema/flow_row.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"

@@ -8,13 +8,6 @@
  */
 #include "db/sqlite/write/store_spool.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/map.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 #include "db/store/spool.h"

@@ -2,15 +2,9 @@
  * spool_read - the rows of a store's spool, for whoever sends them on. Any thread; the writer goes
  * on meanwhile.
  */
-#ifndef RW_DB_SQLITE_WRITE_STORE_SPOOL_H
-#define RW_DB_SQLITE_WRITE_STORE_SPOOL_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct arena;
-struct err;
+#include "base/base.h"
 
 struct spool_part_row { /* one row of the spool: its number, when it was committed, its bytes */
 	int64_t id, t_ns;
@@ -40,5 +34,3 @@ struct spool_waiting {
 	uint64_t lost; /* samples that were dropped so far, because too much waited */
 };
 int spool_read_waiting(const char *path, int64_t after, struct spool_waiting *ret, struct err *e);
-
-#endif

@@ -6,12 +6,7 @@
  * Of two values of one entity, metric and instant the first one stays, as it does in memory: here
  * within a transaction, and when rows are read or sealed, the row that was written first.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "db/sqlite/schema/sqlite_io.h"
 #include "db/sqlite/write/store_write.h"
 

@@ -1,17 +1,11 @@
 /* store_write - the transactions of the writer, and its write-ahead log. */
 #include "db/sqlite/write/store_write.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "db/sqlite/schema/sqlite_io.h"
-#include "base/err.h"
 
 /* ---- store_file - the files of a database under its writer: the write-ahead log is kept short,
  * and what a deleted file held is saved. */

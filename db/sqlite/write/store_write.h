@@ -5,17 +5,12 @@
  *
  * One thread at a time. Functions return a SQLite result code, unless they take a struct err.
  */
-#ifndef RW_DB_STORE_WRITE_H
-#define RW_DB_STORE_WRITE_H
+#pragma once
 
 #include <sqlite3.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 #include <sys/types.h>
 #include "base/log.h"
-#include "base/map.h"
-#include "base/str.h"
 #include "db/block/block_codec.h"
 #include "db/block/rollup_codec.h"
 #include "db/model/metric.h"
@@ -628,5 +623,3 @@ int writer_late(struct store_writer *writer, int64_t t_ns);
 
 /* writer_tail_bits - which metrics a row has: bit n of the text for metric number n. */
 void writer_tail_bits(const struct tail_segment *parts, size_t n, struct str *ret);
-
-#endif
