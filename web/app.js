@@ -19,6 +19,7 @@ import { device } from "./page_device.js";
 import { port } from "./page_port.js";
 import { tuning, sheet } from "./page_tuning.js";
 import { alerts } from "./page_alerts.js";
+import { lint } from "./page_lint.js";
 import { doctor } from "./page_doctor.js";
 
 /* All pages. Those with a key stand in the navigation. */
@@ -31,6 +32,7 @@ const PAGES = [
 	{ name: "ports", key: "p", label: "Ports", page: ports },
 	{ name: "tuning", key: "u", label: "Tuning", page: tuning },
 	{ name: "alerts", also: "silences", key: "a", label: "Alerts", page: alerts },
+	{ name: "lint", key: "l", label: "Lint", page: lint },
 	{ name: "doctor", key: "d", label: "Doctor", page: doctor },
 	{ name: "incident", within: "incidents", args: 1, page: incident },
 	{ name: "device", within: "ports", args: 1, page: device },

@@ -170,5 +170,12 @@ class Fabric:
         return {"fabric": "made-up", "todo": [{"severity": "warning", "subject": self.name(0), "what": "slow", "do": "look"}], "captures": [], "process": {}, "data_quality": {}, "store": {"path": self.name(0), "pending_samples": 0},
                 "targets": [{"name": self.name(i), "protocol": "gnmi", "status": "up", "reason": None, "age_s": 1.0, "values_per_s": 142.0, "missed_polls": 0, "timeouts": 0, "notes": self.name(i), "do": None} for i in range(LEAVES + SPINES)]}
 
+    def lint(self, query):
+        d = self.name(0)
+        return {"fabric": "made-up", "source": d, "verdict": d, "switches": 128, "links": 4096, "leaves": 64, "failures": 2,
+                "findings": [{"severity": "critical", "check": "ring", "device": d, "port": self.port(1), "priority": 3, "text": d, "remedy": d}],
+                "rings": [{"reroute": "local", "priority": None, "whole": True, "singles": 0, "cyclic_singles": 0, "pairs": 9, "cyclic_pairs": 1, "unjudged_pairs": 0, "walked": False}],
+                "witnesses": [{"reroute": "local", "failed": [d], "ring": [d, d], "flows": [d, d]}], "assumptions": [d], "unjudged": [d]}
+
     def status(self, query):
         return self.watch(query)

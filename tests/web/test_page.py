@@ -16,7 +16,7 @@ from patience import HANG_S  # noqa: E402
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 WEB = os.path.join(SOURCE, "web")
-PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "alerts", "doctor")
+PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "alerts", "lint", "doctor")
 READY = "document.querySelector('main').dataset.shown === (location.hash.replace(/^#\\/?/, '').split(/[/?]/)[0] || 'overview') + ' ready' && document.querySelector('main h1') && !/Loading \\.\\.\\.|Waiting for/.test(document.querySelector('main').innerText)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 figures = []
@@ -301,7 +301,7 @@ def drill_keyboard(b, url):
 
 
 def keys(b):
-    for key, name in zip("otespuadi", ("overview", "tree", "ecmp", "steps", "ports", "tuning", "alerts", "doctor", "incidents")):
+    for key, name in zip("otespualdi", ("overview", "tree", "ecmp", "steps", "ports", "tuning", "alerts", "lint", "doctor", "incidents")):
         b.key(key)
         b.wait("key %s" % key, "location.hash === '#/' + arguments[0] && " + READY, 20, name)
         check(b.js("return document.querySelector('nav [aria-current=page]').getAttribute('href')") == "#/" + name, "the navigation does not show " + name)
@@ -456,6 +456,11 @@ def recorded(b, work, binary):
             sound(b, page)
         go(b, "#/doctor")
         check(re.search(r"pfc watchdog\s+watchdog counters", b.text(".coverage")), "the blind spots: %s" % b.text(".coverage"))
+        go(b, "#/lint")
+        told = json.loads(subprocess.run([binary, "--db", db, "lint", "--format", "json"], capture_output=True, text=True).stdout)
+        for said in [told["verdict"]] + [f["text"] for f in told["findings"]] + told["assumptions"] + told["unjudged"]:
+            check(said in b.text("main"), "the page lacks '%s': %s" % (said, b.text("main")[:600]))
+        check(b.js("return document.querySelectorAll('main table')[0].rows.length") == 1 + len(told["rings"]), "the rings: %s" % b.text("main"))
         go(b, "#/overview?around=1970-01-01T00%3A02%3A00Z")
         b.wait("the time before the fault", "/PAST/.test(document.querySelector('#link').innerText) && /00:02:00Z/.test(document.querySelector('.clock').innerText)")
         check("$960/h" not in b.text(), "the past shows what came later")
