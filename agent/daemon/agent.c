@@ -748,7 +748,10 @@ static int agent_start(struct agent *agent, struct err *e)
 		return rc;
 	start_timers(agent);
 	web_apply(agent, NULL);
-	life_started(agent->store, &agent->past, wall_now().ns, agent_gap_ns(agent));
+	/* The first look at the clock is at the time that the start is told with: a clock that is
+	 * set before the first tick was set, too. */
+	const int64_t now_ns = agent_watch_clock(agent);
+	life_started(agent->store, &agent->past, now_ns, agent_gap_ns(agent));
 	agent->started = true;
 	log_info(
 		"agent", "started: %u sources, store %s", changes.added, agent->config->store.path);
