@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "agent/import/import_internal.h"
+#include "config/class_policy.h"
 
 /* every port that has no profile of its own; as import_print writes it */
 #define EVERY_PORT "*"
@@ -33,21 +34,9 @@ __attribute__((format(printf, 3, 4))) static void nvue_said(
 /* nvue_mask - "4,5,7" or "3-4" as bits; 0: it is neither. */
 static unsigned nvue_mask(const char *text)
 {
-	unsigned mask = 0;
-	for (const char *p = text; *p;) {
-		char *end;
-		const unsigned long first = strtoul(p, &end, 10);
-		unsigned long last = first;
-		if (end == p || !isdigit((unsigned char)*p))
-			return 0;
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			last = strtoul(end + 1, &end, 10);
-		if (last >= IMPORT_PRIORITIES || first > last || (*end && *end != ','))
-			return 0;
-		for (unsigned long i = first; i <= last; i++)
-			mask |= 1u << i;
-		p = end + (*end == ',');
-	}
+	uint8_t mask;
+	if (class_priorities_read(text, &mask, NULL) < 0)
+		return 0;
 	return mask;
 }
 
