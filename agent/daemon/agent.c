@@ -748,8 +748,7 @@ static int agent_start(struct agent *agent, struct err *e)
 		return rc;
 	start_timers(agent);
 	web_apply(agent, NULL);
-	/* The first look at the clock is at the time that the start is told with: a clock that is
-	 * set before the first tick was set, too. */
+	/* The clock is watched from here on: a step before the first tick is told. */
 	const int64_t now_ns = agent_watch_clock(agent);
 	life_started(agent->store, &agent->past, now_ns, agent_gap_ns(agent));
 	agent->started = true;

@@ -258,7 +258,7 @@ struct tune_ramp tune_ramp_after(
 {
 	struct tune_ramp ramp = {NAN, NAN};
 	double begin = RAMP_BEGIN * q_pfc;
-	/* as it stands by the pool as it is told: what is in order by that has to stay so */
+	/* lint counts the whole pool that the switch states: an order that holds there must stay */
 	if (prio->kmin < dt_limit_bytes(site->pool_bytes, prio->alpha, 1))
 		begin = fmin(begin, IN_ORDER * single_queue(site, alpha));
 	const bool moves = !(site->signs.yes & T_MANY_MARKS) && begin >= site->bdp;

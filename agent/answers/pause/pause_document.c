@@ -965,7 +965,7 @@ static int graph_read(struct client *client, const struct pause_range *range,
 	return r;
 }
 
-/* What shows that somebody is paused; @queues: all that is told of queues. */
+/* Metrics that show a pause. @queues: every other metric of queues, too. */
 static size_t graph_signs(bool queues, uint16_t ret[METRIC_COUNT])
 {
 	const size_t n = observe_prio_metrics(!queues, ret);

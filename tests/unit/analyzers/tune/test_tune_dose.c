@@ -528,8 +528,8 @@ static void marks_move_away_with_pfc(void **state)
 	assert_true(kmin->proposed <= 0.75 * fires && kmin->proposed > 0.7 * fires);
 	assert_true(kmax->proposed >= 4 * kmin->proposed);
 	assert_true(s->buffer_cost_bytes > 0); /* what queues may take is no cost of nothing */
-	/* a queue that is marked before it is paused (at 1.78 MB of the pool as it is told) still
-	 * is, should headroom come out of that pool as well; at 1.79 MB none was */
+	/* with the whole pool shared, PFC fires at 1.78 MB. Marks from 1.77 MB come before it, and
+	 * have to when headroom is taken out of that pool; those from 1.79 MB never did */
 	w->seen[0].inputs_max = 8; /* alpha 1/2 */
 	set_all(w, 0, 1.77e6, 3.4e6, 1.0 / 8);
 	assert_true(tune_change_of(change(w, "ecn_late"), KNOB_KMIN)->proposed < 15.5e6 / 3);
