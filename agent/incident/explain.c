@@ -667,8 +667,15 @@ static int names_of(const struct incident *incident)
 	return incident->device != NULL;
 }
 
-/* Of two with the same cause only one explains the other: the older one, else the device, port or
- * priority that comes first. Two groups of one device: the table of db/model/cause.def alone
+/* About the fabric, or about several switches together. */
+static bool is_of_many(const struct incident *incident)
+{
+	return !incident->device && !incident->host;
+}
+
+/* Of two with the same cause only one explains the other: the one about several switches, for it
+ * speaks of the single one, too; else the older one, else the device, port or priority that comes
+ * first. Two groups of one device: the table of db/model/cause.def alone
  * decides. */
 static bool speaks_first(const struct incident *left, const struct incident *right)
 {
@@ -677,6 +684,8 @@ static bool speaks_first(const struct incident *left, const struct incident *rig
 	/* of two things unknown, the one that names more says more */
 	if (left->cause == CAUSE_UNKNOWN && names_of(left) != names_of(right))
 		return names_of(left) > names_of(right);
+	if (is_of_many(left) != is_of_many(right))
+		return is_of_many(left);
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
 	const int by_device = name_compare(str_or(left->device, ""), str_or(right->device, ""));

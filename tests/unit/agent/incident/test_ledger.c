@@ -734,6 +734,32 @@ static void test_one_cause_many_switches(void **state)
 	config_free(c);
 }
 
+/* Of a switch that opened first and is not judged any more, the one of many speaks, too. */
+static void test_many_speak_for_one(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+	for (int window = 1; window <= 8; window++) {
+		struct finding one = finding_at(window, FINDING_OVER, 2);
+		one.cause = CAUSE_ECN_OFF;
+		one.group = NULL;
+		struct finding many = one;
+		many.device = NULL;
+		if (window <= 2)
+			ledger_take(l, &one);
+		if (window > 1)
+			ledger_take(l, &many);
+		ledger_judged(l, one.analyzer, window * W, 1, NULL, NULL);
+	}
+	const struct incident **v;
+	assert_int_equal(ledger_incidents(l, &v), 2);
+	const size_t of_one = v[0]->device ? 0 : 1;
+	assert_string_equal(v[of_one]->parent, v[1 - of_one]->id);
+	assert_null(v[1 - of_one]->parent);
+	ledger_free(l);
+	config_free(c);
+}
+
 #define BLOCKS 60 /* of a job's past, a window each */
 #define FAULT 70 /* the window it begins in */
 
@@ -1264,6 +1290,7 @@ int main(void)
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_price_survives),
 		cmocka_unit_test(test_one_cause_many_switches),
+		cmocka_unit_test(test_many_speak_for_one),
 		cmocka_unit_test(test_changed_before),
 		cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_absorbed),
