@@ -144,6 +144,7 @@ def test(build, work):
             lab.start()
         for lab in labs:
             lab.served()
+            lab.unhurried()
             with open(lab.config, "a") as f:
                 f.write("alerts: { alertmanager: { url: \"http://127.0.0.1:%d\", resend: 3s } }\n" % port)
             lab.agent()
