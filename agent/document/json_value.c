@@ -175,6 +175,118 @@ json_t *json_time(int64_t t_ns)
 	return json_string(json_time_text(buf, t_ns));
 }
 
+/* ---- json_add - a document as text at once --------------------------------- */
+
+static void json_add_key(struct str *out, const char *key)
+{
+	const size_t n = key ? strlen(key) : 0;
+	char *at = str_room(out, n + 4);
+	if (out->n > 0 && at[-1] != '{' && at[-1] != '[')
+		*at++ = ',';
+	if (key) {
+		*at++ = '"';
+		at = (char *)mempcpy(at, key, n);
+		*at++ = '"';
+		*at++ = ':';
+	}
+	out->n = (size_t)(at - out->s);
+}
+
+void json_add_open(struct str *out, const char *key, char bracket)
+{
+	json_add_key(out, key);
+	str_addn(out, &bracket, 1);
+}
+
+void json_add_close(struct str *out, char bracket)
+{
+	str_addn(out, &bracket, 1);
+}
+
+void json_add_value(struct str *out, const char *key, json_t *value)
+{
+	rw_cleanup(freep) char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	json_add_key(out, key);
+	str_add(out, str_or(text, "null"));
+	json_decref(value);
+}
+
+/* How long it is, where it stands in JSON as it is; else -1: quotes, and what is not ASCII. */
+static ssize_t json_plain_length(const char *text)
+{
+	const char *at = text;
+	for (; *at; at++)
+		if ((signed char)*at < 0x20 || *at == '"' || *at == '\\')
+			return -1;
+	return at - text;
+}
+
+void json_add_text(struct str *out, const char *key, const char *text)
+{
+	const ssize_t n = text ? json_plain_length(text) : 0;
+	if (n < 0) {
+		json_add_value(out, key, json_string_or_null(text));
+		return;
+	}
+	json_add_key(out, key);
+	if (!text) {
+		str_addn(out, "null", 4);
+		return;
+	}
+	char *at = str_room(out, (size_t)n + 2);
+	at[0] = '"';
+	memcpy(at + 1, text, (size_t)n);
+	at[n + 1] = '"';
+	at[n + 2] = '\0';
+	out->n += (size_t)n + 2;
+}
+
+static void json_add_digits(struct str *out, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+	do
+		digits[--at] = (char)('0' + value % 10);
+	while ((value /= 10) > 0);
+	str_addn(out, digits + at, sizeof(digits) - at);
+}
+
+void json_add_integer(struct str *out, const char *key, int64_t value)
+{
+	json_add_key(out, key);
+	if (value < 0)
+		str_addn(out, "-", 1);
+	json_add_digits(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void json_add_number(struct str *out, const char *key, double value)
+{
+	const bool whole = value == trunc(value) && !signbit(value);
+	if (!(fabs(value) < 1e15) || (!whole && fabs(value) < 1e-3)) {
+		json_add_value(out, key, json_number_or_null(value)); /* with an exponent */
+		return;
+	}
+	json_add_key(out, key);
+	if (!whole) {
+		str_addf(out, "%.17g%s", value, str_if(value == trunc(value), ".0"));
+		return;
+	}
+	json_add_digits(out, (uint64_t)value);
+	str_addn(out, ".0", 2);
+}
+
+void json_add_flag(struct str *out, const char *key, bool value)
+{
+	json_add_key(out, key);
+	str_add(out, value ? "true" : "false");
+}
+
+void json_add_time(struct str *out, const char *key, int64_t t_ns)
+{
+	char text[WALL_TEXT_MAX];
+	json_add_text(out, key, json_time_text(text, t_ns));
+}
+
 void str_add_json(struct str *out, const json_t *value)
 {
 	switch (json_typeof(value)) {

@@ -14,6 +14,19 @@ json_t *json_time(int64_t t_ns); /* RFC 3339, ms or ns; 0 is a time like others 
 /* json_time_text - the text of json_time(), into WALL_TEXT_MAX bytes. Returns @buf. */
 const char *json_time_text(char *buf, int64_t t_ns);
 
+/*
+ * As text, member by member: the bytes that json_dumps(JSON_COMPACT) makes of the same values,
+ * without a tree. @key NULL: an element of an array. A comma comes by itself.
+ */
+void json_add_open(struct str *out, const char *key, char bracket); /* '{' or '[' */
+void json_add_close(struct str *out, char bracket);
+void json_add_text(struct str *out, const char *key, const char *text); /* NULL is null */
+void json_add_number(struct str *out, const char *key, double value); /* null as above */
+void json_add_integer(struct str *out, const char *key, int64_t value);
+void json_add_flag(struct str *out, const char *key, bool value);
+void json_add_time(struct str *out, const char *key, int64_t t_ns);
+void json_add_value(struct str *out, const char *key, json_t *value); /* takes the reference */
+
 /* In: a field of @object, "" or NAN when it is missing or null. The text lives with @object. */
 const char *doc_word(const json_t *object, const char *key);
 double doc_number(const json_t *object, const char *key);

@@ -486,6 +486,48 @@ json_t *shape_rows_json(const struct shape *shape, const void *rows, size_t n)
 	return list;
 }
 
+/* What most members are is written without a tree. */
+static void shape_add_member(struct str *out, const struct field *field, const char *answer)
+{
+	const void *at = answer + field->at;
+	if (field->kind == FIELD_TEXT && !field->optional)
+		json_add_text(out, field->key, *(const char *const *)at);
+	else if (field->kind == FIELD_NUMBER && !field->optional)
+		json_add_number(out, field->key, *(const double *)at);
+	else if (field->kind == FIELD_TIME_NS && !field->optional)
+		json_add_time(out, field->key, *(const int64_t *)at);
+	else if (field->kind == FIELD_WORD && *(const unsigned *)at < field->n_words)
+		json_add_text(out, field->key, field->words[*(const unsigned *)at]);
+	else if (field->kind == FIELD_PRIORITY && *(const int *)at >= 0)
+		json_add_integer(out, field->key, *(const int *)at);
+	else {
+		json_t *value = shape_value(field, answer);
+		if (value && !(field->optional && json_is_null(value)))
+			json_add_value(out, field->key, value);
+	}
+}
+
+void shape_add(struct str *out, const struct shape *shape, const void *answer)
+{
+	for (size_t i = 0; i < shape->n_fields; i++) {
+		const struct field *field = &shape->fields[i];
+		if (!field->taken && shape_is_there(field, answer))
+			shape_add_member(out, field, answer);
+	}
+}
+
+void shape_add_rows(
+	struct str *out, const char *key, const struct shape *shape, const void *rows, size_t n)
+{
+	json_add_open(out, key, '[');
+	for (size_t i = 0; i < n; i++) {
+		json_add_open(out, NULL, '{');
+		shape_add(out, shape, shape_row_at(shape, rows, i));
+		json_add_close(out, '}');
+	}
+	json_add_close(out, ']');
+}
+
 /* ---- cells ------------------------------------------------------------------------ */
 
 static enum column_kind shape_number_kind(enum field_unit unit)

@@ -255,6 +255,12 @@ void shape_put(json_t *object, const struct shape *shape, const void *answer);
 /* shape_rows_json - an array of documents. */
 json_t *shape_rows_json(const struct shape *shape, const void *rows, size_t n);
 
+/* shape_add - shape_put() as text (json_add_text()): into an object that is open at the end of
+ * @out. shape_add_rows - shape_rows_json() as its member @key. */
+void shape_add(struct str *out, const struct shape *shape, const void *answer);
+void shape_add_rows(
+	struct str *out, const char *key, const struct shape *shape, const void *rows, size_t n);
+
 /* shape_read - the other direction: fills @ret from @object, a document of anybody. What it does
  * not say, or says as another kind of value, is not known; a list that is missing is empty, a word
  * that is none of the enum's is the number of words. Texts, lists and parts are in @a; trees are

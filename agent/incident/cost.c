@@ -586,7 +586,7 @@ size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct 
 	return cost->n;
 }
 
-/* cost_json - the codec of struct cost. */
+/* cost_json_add - the codec of struct cost. */
 
 /* The numbers of a job, by key. */
 static const struct cost_number {
@@ -612,28 +612,28 @@ static double *cost_number_at(struct cost_job *job, size_t index)
 	return (double *)((char *)job + cost_numbers[index].offset);
 }
 
-json_t *cost_json(const struct cost *cost)
+void cost_json_add(struct str *out, const char *key, const struct cost *cost)
 {
-	json_t *o = json_object(), *jobs = json_array();
-	json_object_set_new(o, "to_ns", json_integer(cost->to_ns));
-	json_object_set_new(o, "claim_ratio", json_number_or_null(cost->claim_ratio));
-	json_object_set_new(o, "claimed_s", json_number_or_null(cost->claimed_s));
-	json_object_set_new(o, "window_ns", json_integer(cost->window_ns));
+	json_add_open(out, key, '{');
+	json_add_integer(out, "to_ns", cost->to_ns);
+	json_add_number(out, "claim_ratio", cost->claim_ratio);
+	json_add_number(out, "claimed_s", cost->claimed_s);
+	json_add_integer(out, "window_ns", cost->window_ns);
+	json_add_open(out, "jobs", '[');
 	for (size_t k = 0; k < cost->n; k++) {
-		json_t *j = json_object();
-		json_object_set_new(j, "job", json_string_or_null(cost->v[k].job));
-		json_object_set_new(j, "onset_ns", json_integer(cost->v[k].onset_ns));
-		json_object_set_new(j, "fell", json_boolean(cost->v[k].fell));
-		json_object_set_new(j, "at_onset", json_boolean(cost->v[k].at_onset));
-		json_object_set_new(j, "by_uplinks", json_boolean(cost->v[k].by_uplinks));
-		json_object_set_new(j, "counting", json_boolean(cost->v[k].counting));
+		json_add_open(out, NULL, '{');
+		json_add_text(out, "job", cost->v[k].job);
+		json_add_integer(out, "onset_ns", cost->v[k].onset_ns);
+		json_add_flag(out, "fell", cost->v[k].fell);
+		json_add_flag(out, "at_onset", cost->v[k].at_onset);
+		json_add_flag(out, "by_uplinks", cost->v[k].by_uplinks);
+		json_add_flag(out, "counting", cost->v[k].counting);
 		for (size_t i = 0; i < rw_countof(cost_numbers); i++)
-			json_object_set_new(j, cost_numbers[i].key,
-				json_number_or_null(*cost_number_at(&cost->v[k], i)));
-		json_array_append_new(jobs, j);
+			json_add_number(out, cost_numbers[i].key, *cost_number_at(&cost->v[k], i));
+		json_add_close(out, '}');
 	}
-	json_object_set_new(o, "jobs", jobs);
-	return o;
+	json_add_close(out, ']');
+	json_add_close(out, '}');
 }
 
 struct cost cost_json_parse(const json_t *object)

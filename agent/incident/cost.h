@@ -160,9 +160,10 @@ void weight_judged(struct weight *weight, const struct finding *finding, uint32_
 double weight_sum(const struct weight *weight);
 
 /*
- * cost_json - the state of an incident's cost as JSON, so that a restart goes on where it was.
+ * cost_json_add - the state of an incident's cost as JSON, so that a restart goes on where it was:
+ * member @key (NULL: an element) of what is open at the end of @out.
  */
 
-json_t *cost_json(const struct cost *cost); /* the caller owns it */
-/* cost_json_parse - the other way; cost_new() when @object does not come from cost_json(). */
+void cost_json_add(struct str *out, const char *key, const struct cost *cost);
+/* cost_json_parse - the other way; cost_new() when @object does not come from cost_json_add(). */
 struct cost cost_json_parse(const json_t *object);

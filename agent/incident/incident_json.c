@@ -60,98 +60,82 @@ static SHAPE_OF(incident_also, "also", "");
 
 /* ---- struct to document: parts ------------------------------------------- */
 
-static void incident_json_put_text(json_t *object, const char *key, const char *text)
-{
-	json_object_set_new(object, key, json_string_or_null(text));
-}
-
-static void incident_json_put_number(json_t *object, const char *key, double value)
-{
-	json_object_set_new(object, key, json_number_or_null(value));
-}
-
-static void put_integer(json_t *object, const char *key, int64_t value)
-{
-	json_object_set_new(object, key, json_integer(value));
-}
-
-static void incident_json_put_time(json_t *object, const char *key, int64_t t_ns, bool known)
+static void incident_add_time(struct str *out, const char *key, int64_t t_ns, bool known)
 {
 	if (known)
-		json_object_set_new(object, key, json_time(t_ns));
+		json_add_time(out, key, t_ns);
 	else
-		json_object_set_new(object, key, json_null());
+		json_add_text(out, key, NULL);
 }
 
-static json_t *incident_texts_json(const char *const *texts, size_t n)
+static void incident_add_texts(struct str *out, const char *key, const char *const *texts, size_t n)
 {
-	json_t *list = json_array();
+	json_add_open(out, key, '[');
 	for (size_t k = 0; k < n; k++)
-		json_array_append_new(list, json_string_or_null(texts[k]));
-	return list;
+		json_add_text(out, NULL, texts[k]);
+	json_add_close(out, ']');
 }
 
-static json_t *flow_json(const struct finding_flow *flow)
+static void incident_add_flow(struct str *out, const struct finding_flow *flow)
 {
-	json_t *o = json_object();
-	incident_json_put_text(o, "src", flow->src);
-	incident_json_put_text(o, "dst", flow->dst);
-	put_integer(o, "src_port", flow->src_port);
-	put_integer(o, "dst_qp", flow->dst_qp);
-	incident_json_put_text(o, "device", flow->device);
-	incident_json_put_text(o, "port", flow->port);
-	put_integer(o, "packets", (int64_t)flow->packets);
-	put_integer(o, "octets", (int64_t)flow->octets);
+	json_add_open(out, NULL, '{');
+	json_add_text(out, "src", flow->src);
+	json_add_text(out, "dst", flow->dst);
+	json_add_integer(out, "src_port", flow->src_port);
+	json_add_integer(out, "dst_qp", flow->dst_qp);
+	json_add_text(out, "device", flow->device);
+	json_add_text(out, "port", flow->port);
+	json_add_integer(out, "packets", (int64_t)flow->packets);
+	json_add_integer(out, "octets", (int64_t)flow->octets);
 	if (flow->burst_bps)
-		put_integer(o, "burst_bps", (int64_t)flow->burst_bps);
+		json_add_integer(out, "burst_bps", (int64_t)flow->burst_bps);
 	else
-		json_object_set_new(o, "burst_bps", json_null());
-	return o;
+		json_add_text(out, "burst_bps", NULL);
+	json_add_close(out, '}');
 }
 
-static json_t *subject_json(const struct incident *incident)
+static void incident_add_subject(struct str *out, const struct incident *incident)
 {
-	json_t *o = json_object();
-	json_t *hosts = json_array();
-	json_t *flows = json_array();
+	json_add_open(out, "subject", '{');
+	json_add_text(out, "device", incident->device);
+	json_add_text(out, "port", incident->port);
+	if (incident->priority == PRIO_NONE)
+		json_add_text(out, "priority", NULL);
+	else
+		json_add_integer(out, "priority", incident->priority);
+	json_add_text(out, "host", incident->host);
+	json_add_open(out, "hosts", '[');
 	if (incident->host)
-		json_array_append_new(hosts, json_string_or_null(incident->host));
+		json_add_text(out, NULL, incident->host);
 	for (size_t k = 0; k < incident->n_also; k++) {
 		const struct incident_also *also = &incident->also[k];
 		if (also->cause == incident->cause && also->host &&
 			!str_eq(also->host, incident->host))
-			json_array_append_new(hosts, json_string_or_null(also->host));
+			json_add_text(out, NULL, also->host);
 	}
+	json_add_close(out, ']');
+	json_add_text(out, "group", incident->group);
+	json_add_text(out, "member", incident->member);
+	json_add_open(out, "flows", '[');
 	for (size_t k = 0; k < incident->n_flows; k++)
-		json_array_append_new(flows, flow_json(&incident->flows[k]));
-	incident_json_put_text(o, "device", incident->device);
-	incident_json_put_text(o, "port", incident->port);
-	if (incident->priority == PRIO_NONE)
-		json_object_set_new(o, "priority", json_null());
-	else
-		put_integer(o, "priority", incident->priority);
-	incident_json_put_text(o, "host", incident->host);
-	json_object_set_new(o, "hosts", hosts);
-	incident_json_put_text(o, "group", incident->group);
-	incident_json_put_text(o, "member", incident->member);
-	json_object_set_new(o, "flows", flows);
-	return o;
+		incident_add_flow(out, &incident->flows[k]);
+	json_add_close(out, ']');
+	json_add_close(out, '}');
 }
 
-static json_t *losses_json(const struct incident *incident)
+static void incident_add_losses(struct str *out, const struct incident *incident)
 {
-	json_t *list = json_array();
+	json_add_open(out, "loss", '[');
 	for (size_t k = 0; k < incident->n_losses; k++) {
 		const struct cost_loss *loss = &incident->losses[k];
-		json_t *o = json_object();
-		incident_json_put_text(o, "job", loss->job);
-		incident_json_put_text(
-			o, "measured_at", loss->by_uplinks ? "leaf uplinks" : "host ports");
-		incident_json_put_time(o, "since", loss->since_ns, loss->fell);
-		shape_put(o, &cost_loss_shape, loss);
-		json_array_append_new(list, o);
+		json_add_open(out, NULL, '{');
+		json_add_text(out, "job", loss->job);
+		json_add_text(out, "measured_at", loss->by_uplinks ? "leaf uplinks" : "host ports");
+		incident_add_time(out, "since", loss->since_ns, loss->fell);
+		shape_add(out, &cost_loss_shape, loss);
+		json_add_close(out, '}');
 	}
-	return list;
+	json_add_close(out, ']');
 }
 
 /* The contract's list of all reasons, in the order they were found, and one list of each kind. */
@@ -164,124 +148,124 @@ static const struct reason_key {
 	{"not_proved", REASON_OPEN},
 };
 
-static void put_reasons(json_t *object, const struct incident *incident)
+static void incident_add_reasons(struct str *out, const struct incident *incident)
 {
-	json_t *all = json_array();
+	const char *open = cause_info(incident->cause)->not_proved;
+	json_add_open(out, "confidence_inputs", '[');
 	for (size_t k = 0; k < incident->n_reasons; k++)
-		json_array_append_new(all, json_string_or_null(incident->reasons[k].text));
-	json_object_set_new(object, "confidence_inputs", all);
+		json_add_text(out, NULL, incident->reasons[k].text);
+	json_add_close(out, ']');
 	for (size_t i = 0; i < rw_countof(reason_keys); i++) {
-		json_t *list = json_array();
+		json_add_open(out, reason_keys[i].key, '[');
 		for (size_t k = 0; k < incident->n_reasons; k++)
 			if (incident->reasons[k].sign == reason_keys[i].sign)
-				json_array_append_new(
-					list, json_string_or_null(incident->reasons[k].text));
-		json_object_set_new(object, reason_keys[i].key, list);
+				json_add_text(out, NULL, incident->reasons[k].text);
+		if (reason_keys[i].sign == REASON_OPEN && open)
+			json_add_text(out, NULL, open);
+		json_add_close(out, ']');
 	}
-	if (cause_info(incident->cause)->not_proved)
-		json_array_append_new(json_object_get(object, "not_proved"),
-			json_string(cause_info(incident->cause)->not_proved));
 }
 
-static json_t *also_json(const struct incident *incident)
+static void incident_add_also(struct str *out, const struct incident *incident)
 {
-	json_t *list = json_array();
+	json_add_open(out, "also", '[');
 	for (size_t k = 0; k < incident->n_also; k++) {
-		const struct incident_also *also = &incident->also[k];
-		json_t *o = json_object();
-		incident_json_put_text(o, "cause", cause_name(also->cause));
-		shape_put(o, &incident_also_shape, also);
-		json_array_append_new(list, o);
+		json_add_open(out, NULL, '{');
+		json_add_text(out, "cause", cause_name(incident->also[k].cause));
+		shape_add(out, &incident_also_shape, &incident->also[k]);
+		json_add_close(out, '}');
 	}
-	return list;
+	json_add_close(out, ']');
 }
 
-static json_t *timeline_json(const struct incident *incident)
+static void incident_add_timeline(struct str *out, const struct incident *incident)
 {
-	json_t *list = json_array();
+	json_add_open(out, "timeline", '[');
 	for (size_t k = 0; k < incident->n_timeline; k++) {
-		json_t *o = json_object();
-		incident_json_put_time(o, "t", incident->timeline[k].t_ns, true);
-		incident_json_put_text(o, "text", incident->timeline[k].text);
-		json_array_append_new(list, o);
+		json_add_open(out, NULL, '{');
+		json_add_time(out, "t", incident->timeline[k].t_ns);
+		json_add_text(out, "text", incident->timeline[k].text);
+		json_add_close(out, '}');
 	}
-	return list;
+	json_add_close(out, ']');
 }
 
-static json_t *incident_progress_json(const struct incident_record *record)
+static void incident_add_progress(struct str *out, const struct incident_record *record)
 {
 	const struct incident *i = &record->i;
-	json_t *o = json_object();
-	incident_json_put_text(o, "analyzer", i->analyzer);
-	put_integer(o, "first_ns", i->first_ns);
-	put_integer(o, "opened_ns", i->opened_ns);
-	put_integer(o, "closed_ns", i->closed_ns);
-	put_integer(o, "updated_ns", i->updated_ns);
-	put_integer(o, "over", i->raised);
-	put_integer(o, "under", i->clear);
-	put_integer(o, "hold", record->hold);
-	incident_json_put_number(o, "strength", record->strength);
-	incident_json_put_text(o, "candidate", cause_name(record->candidate));
-	incident_json_put_number(o, "candidate_windows", record->candidate_windows);
-	incident_json_put_number(o, "quiet", record->quiet);
-	json_object_set_new(o, "cost", cost_json(&record->cost));
-	return o;
+	json_add_open(out, "progress", '{');
+	json_add_text(out, "analyzer", i->analyzer);
+	json_add_integer(out, "first_ns", i->first_ns);
+	json_add_integer(out, "opened_ns", i->opened_ns);
+	json_add_integer(out, "closed_ns", i->closed_ns);
+	json_add_integer(out, "updated_ns", i->updated_ns);
+	json_add_integer(out, "over", i->raised);
+	json_add_integer(out, "under", i->clear);
+	json_add_integer(out, "hold", record->hold);
+	json_add_number(out, "strength", record->strength);
+	json_add_text(out, "candidate", cause_name(record->candidate));
+	json_add_number(out, "candidate_windows", record->candidate_windows);
+	json_add_number(out, "quiet", record->quiet);
+	cost_json_add(out, "cost", &record->cost);
+	json_add_close(out, '}');
 }
 
 /* ---- struct to document -------------------------------------------------- */
 
-json_t *incident_json(const struct incident *incident)
+static void incident_add(struct str *out, const struct incident *i)
 {
-	const struct incident *i = incident;
-	json_t *o = json_object();
-	incident_json_put_text(o, "id", i->id);
-	incident_json_put_text(o, "cause", cause_name(i->cause));
-	incident_json_put_text(o, "severity", severity_name(i->severity));
-	incident_json_put_text(o, "state", incident_state_name(i->state));
 	rw_cleanup(freep) char *headline = incident_headline(i);
-	incident_json_put_text(o, "headline", headline);
-	incident_json_put_text(o, "summary", i->summary);
-	incident_json_put_time(o, "first", i->first_ns, true);
-	incident_json_put_time(o, "opened", i->opened_ns, i->state != INCIDENT_PENDING);
-	incident_json_put_time(o, "closed", i->closed_ns, i->state == INCIDENT_CLOSED);
-	json_object_set_new(o, "subject", subject_json(i));
-	json_object_set_new(o, "roles", shape_rows_json(&finding_role_shape, i->roles, i->n_roles));
-	incident_json_put_number(o, "confidence_ratio", i->confidence_ratio);
-	put_reasons(o, i);
-	incident_json_put_number(o, "value", i->value);
-	incident_json_put_number(o, "warn", i->warn);
-	put_integer(o, "windows", i->windows);
-	json_object_set_new(
-		o, "evidence", shape_rows_json(&evidence_shape, i->evidence, i->n_evidence));
-	incident_json_put_number(o, "coverage_ratio", i->coverage_ratio);
-	json_object_set_new(o, "jobs", incident_texts_json(i->jobs, i->n_jobs));
-	put_integer(o, "gpus_affected", (int64_t)i->gpus_affected);
-	incident_json_put_number(o, "usd_per_hour", i->usd_per_hour);
-	incident_json_put_number(o, "usd_total", i->usd_total);
-	incident_json_put_number(o, "explained_ratio", i->explained_ratio);
-	json_object_set_new(o, "loss", losses_json(i));
-	json_object_set_new(o, "ruled_out", incident_texts_json(i->ruled_out, i->n_ruled_out));
-	json_object_set_new(
-		o, "changed_before", incident_texts_json(i->changed_before, i->n_changed_before));
-	json_object_set_new(
-		o, "next_steps", shape_rows_json(&next_step_shape, i->next_steps, i->n_next_steps));
-	incident_json_put_text(o, "parent", i->parent);
-	json_object_set_new(o, "also", also_json(i));
-	incident_json_put_text(o, "acked_by", i->acked_by);
-	incident_json_put_text(o, "ack_note", i->ack_note);
-	json_object_set_new(o, "timeline", timeline_json(i));
-	json_object_set_new(o, "progress", incident_progress_json(incident_record_of(i)));
+	json_add_open(out, NULL, '{');
+	json_add_text(out, "id", i->id);
+	json_add_text(out, "cause", cause_name(i->cause));
+	json_add_text(out, "severity", severity_name(i->severity));
+	json_add_text(out, "state", incident_state_name(i->state));
+	json_add_text(out, "headline", headline);
+	json_add_text(out, "summary", i->summary);
+	json_add_time(out, "first", i->first_ns);
+	incident_add_time(out, "opened", i->opened_ns, i->state != INCIDENT_PENDING);
+	incident_add_time(out, "closed", i->closed_ns, i->state == INCIDENT_CLOSED);
+	incident_add_subject(out, i);
+	shape_add_rows(out, "roles", &finding_role_shape, i->roles, i->n_roles);
+	json_add_number(out, "confidence_ratio", i->confidence_ratio);
+	incident_add_reasons(out, i);
+	json_add_number(out, "value", i->value);
+	json_add_number(out, "warn", i->warn);
+	json_add_integer(out, "windows", i->windows);
+	shape_add_rows(out, "evidence", &evidence_shape, i->evidence, i->n_evidence);
+	json_add_number(out, "coverage_ratio", i->coverage_ratio);
+	incident_add_texts(out, "jobs", i->jobs, i->n_jobs);
+	json_add_integer(out, "gpus_affected", (int64_t)i->gpus_affected);
+	json_add_number(out, "usd_per_hour", i->usd_per_hour);
+	json_add_number(out, "usd_total", i->usd_total);
+	json_add_number(out, "explained_ratio", i->explained_ratio);
+	incident_add_losses(out, i);
+	incident_add_texts(out, "ruled_out", i->ruled_out, i->n_ruled_out);
+	incident_add_texts(out, "changed_before", i->changed_before, i->n_changed_before);
+	shape_add_rows(out, "next_steps", &next_step_shape, i->next_steps, i->n_next_steps);
+	json_add_text(out, "parent", i->parent);
+	incident_add_also(out, i);
+	json_add_text(out, "acked_by", i->acked_by);
+	json_add_text(out, "ack_note", i->ack_note);
+	incident_add_timeline(out, i);
+	incident_add_progress(out, incident_record_of(i));
 	if (i->assigned_to)
-		incident_json_put_text(o, "assigned_to", i->assigned_to);
-	return o;
+		json_add_text(out, "assigned_to", i->assigned_to);
+	json_add_close(out, '}');
 }
 
 char *incident_json_text(const struct incident *incident)
 {
-	json_t *document = incident_json(incident);
-	char *text = json_dumps(document, JSON_COMPACT);
-	json_decref(document);
-	return text;
+	struct str out = {0};
+	str_room(&out, 4096); /* a usual one */
+	incident_add(&out, incident);
+	return out.s;
+}
+
+json_t *incident_json(const struct incident *incident)
+{
+	rw_cleanup(freep) char *text = incident_json_text(incident);
+	return json_loads(text, 0, NULL);
 }
 
 /* ---- document to struct: parts ------------------------------------------- */

@@ -47,6 +47,7 @@ struct incident_record {
 	double waited;
 	double owes; /* whole windows that it must still last, since what explained it ended */
 	struct cost cost; /* what it costs so far */
+	bool lists; /* another is, or was, folded into this one */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
 
 	/* end of the newest window in which its analyzer spoke of the subject, whatever it said;

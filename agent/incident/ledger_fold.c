@@ -26,6 +26,8 @@ bool ledger_list_also(struct incident_record *by, const struct incident_record *
 bool ledger_goes_on(const struct ledger *ledger, const struct incident_record *record)
 {
 	struct incident_record *const *others;
+	if (!record->lists)
+		return false;
 	const size_t n = explain_pending(ledger->explain, record->i.cause, &others);
 	for (size_t k = 0; k < n; k++)
 		if (str_eq(others[k]->folded, record->i.id) && incident_record_recent(others[k]))
@@ -79,6 +81,7 @@ bool ledger_stands_alone(
 		return false;
 	}
 	memcpy(record->folded, by->i.id, sizeof(record->folded));
+	by->lists = true;
 	if (ledger_list_also(by, record)) {
 		incident_record_note(
 			by, finding->to_ns, "related finding: %s", ledger_headline(&record->i));
@@ -139,7 +142,7 @@ void ledger_absorb(struct ledger *ledger, const struct incident_record *by, int6
 
 void ledger_weigh_anew(struct ledger *ledger, const struct incident_record *ended)
 {
-	for (size_t k = 0; k < ledger->n_active; k++) {
+	for (size_t k = 0; ended->lists && k < ledger->n_active; k++) {
 		struct incident_record *part = ledger_active(ledger, k);
 		if (part->i.state != INCIDENT_PENDING || !str_eq(part->folded, ended->i.id))
 			continue;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "agent/document/json_value.h"
 
 static void strings_are_cleaned(void **state)
@@ -59,9 +60,50 @@ static void printed_with_escapes(void **state)
 	free(text);
 }
 
+/* The same values as text and as a tree. */
+static void text_is_what_a_tree_prints(void **state)
+{
+	static const double numbers[] = {0, -0.0, 1, -1, 0.1, -0.3, 1e-3, 9.99e-4, 1e-5,
+		999999999999999, 1e15, 1e22, -123456.789, 999999999999999.9, 99999999999999.98, NAN,
+		INFINITY, 1.0 / 3};
+	static const int64_t integers[] = {0, 7, -7, 10, INT64_MAX, INT64_MIN};
+	static const char *const texts[] = {"", "a b", "\"", "\\", "a\nb\x01\x7f",
+		"\xc2\xb7 \xe2\x89\xa5", "broken \xff\xc2", NULL};
+	rw_cleanup(str_done) struct str out = {0};
+	json_t *tree = json_object(), *list = json_array();
+	json_add_open(&out, NULL, '{');
+	json_add_open(&out, "list", '[');
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		json_add_number(&out, NULL, numbers[i]);
+		json_array_append_new(list, json_number_or_null(numbers[i]));
+	}
+	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++) {
+		json_add_integer(&out, NULL, integers[i]);
+		json_array_append_new(list, json_integer(integers[i]));
+	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		json_add_text(&out, NULL, texts[i]);
+		json_array_append_new(list, json_string_or_null(texts[i]));
+	}
+	json_add_close(&out, ']');
+	json_object_set_new(tree, "list", list);
+	json_add_open(&out, "none", '{');
+	json_add_close(&out, '}');
+	json_object_set_new(tree, "none", json_object());
+	json_add_flag(&out, "on", true);
+	json_object_set_new(tree, "on", json_true());
+	json_add_time(&out, "t", 1700000000123000000);
+	json_object_set_new(tree, "t", json_time(1700000000123000000));
+	json_add_close(&out, '}');
+	rw_cleanup(freep) char *want = json_dumps(tree, JSON_COMPACT);
+	assert_string_equal(out.s, want);
+	json_decref(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(strings_are_cleaned),
+		cmocka_unit_test(text_is_what_a_tree_prints),
 		cmocka_unit_test(configuration_keeps_its_lines),
 		cmocka_unit_test(printed_with_escapes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

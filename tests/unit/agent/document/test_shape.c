@@ -158,6 +158,18 @@ static void expect_json(json_t *got, const char *want)
 	json_decref(got);
 }
 
+/* As text it is the same. */
+static void expect_text(const struct room *room)
+{
+	rw_cleanup(str_done) struct str out = {0};
+	json_t *tree = json_pack("[o]", shape_json(&room_shape, room));
+	rw_cleanup(freep) char *want = json_dumps(json_array_get(tree, 0), JSON_COMPACT);
+	json_decref(tree);
+	shape_add_rows(&out, NULL, &room_shape, room, 1);
+	assert_int_equal(out.n, strlen(want) + 2);
+	assert_memory_equal(out.s + 1, want, strlen(want));
+}
+
 /* The order of the keys is the order of the rows: both texts are compared, not both objects. */
 static void test_json(void **state)
 {
@@ -174,6 +186,7 @@ static void test_json(void **state)
 		"\"spare\": {\"name\": \"one\", \"watts\": 5.0}, "
 		"\"lamps\": [{\"name\": \"one\", \"watts\": 5.0}, "
 		"{\"name\": \"two\", \"watts\": null}], \"tree\": [7], \"note\": \"seen\"}");
+	expect_text(room);
 	json_decref(room->tree);
 }
 
@@ -186,6 +199,7 @@ static void test_unknown(void **state)
 		"\"built\": null, \"light\": null, \"words\": [], \"values\": null, "
 		"\"times\": [], \"lamp\": {\"name\": null, \"watts\": null}, "
 		"\"spare\": null, \"lamps\": [], \"tree\": null}");
+	expect_text(empty_room());
 }
 
 static void expect_cells(
