@@ -114,9 +114,9 @@ class Live:
         wait_for("%s: the agent's store" % self.scenario, lambda: os.path.exists(os.path.join(self.dir, "rocewatch.db")), 30)
 
     @staticmethod
-    def stop(labs):
-        """All are told first, then each is waited for."""
-        processes = [p for lab in labs for p in (lab.agent_process, lab.lab_process) if p is not None and p.poll() is None]
+    def stop(labs, agents_only=False):
+        """All are told first, then each is waited for. Two cores do not serve and watch what has been looked at."""
+        processes = [p for lab in labs for p in (lab.agent_process, None if agents_only else lab.lab_process) if p is not None and p.poll() is None]
         for p in processes:
             p.terminate()
         for p in processes:

@@ -152,8 +152,10 @@ def test(build, work):
             same_metrics(lab, case.result())
         for lab in labs:
             neighbours(lab)
-        for lab in labs[:2]:
+        Live.stop(labs[2:])
+        for lab in labs[1::-1]:
             thresholds(lab, "pmax=0.5", "cfg.ecn_pmax_ratio", 0.2, 0.5)
+        Live.stop(labs[1:])
         repaired(labs[0])
     finally:
         cases.shutdown(cancel_futures=True)
