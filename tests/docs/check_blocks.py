@@ -58,6 +58,12 @@ class NotMade(Exception):
     pass
 
 
+def live_scenario(page):
+    """Which live lab the page needs; "": none."""
+    worlds = [rest.partition(" ") for _, word, rest in page.directives if word == "world"]
+    return next((scenario for kind, _, scenario in worlds if kind == "live"), "")
+
+
 class World:
     """Makes the directories in which the pages' commands run."""
 
@@ -73,6 +79,7 @@ class World:
             child.terminate()
         for child in self.children:
             child.wait()
+        self.children, self.live = [], {}
 
     def run(self, *words):
         done = subprocess.run(["rocewatch", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_S)
@@ -94,7 +101,7 @@ class World:
             f.write("store: { path: %s }\ntuning: { min_evidence: 5m }\n%s%s" % (DATABASE, text, HEAD_CREDENTIALS))
 
     def lab(self, scenario, _page):
-        """One lab and one agent for all pages that name this scenario; the fault has been found when it is handed out."""
+        """One lab and one agent for all pages that name this scenario; the fault has been found when it is handed out. They follow each other, then it ends."""
         if scenario not in self.live:
             folder = os.path.join(self.folder, "live-" + re.sub(r"\W+", "-", scenario))
             log = open(folder + ".log", "w")
@@ -434,14 +441,16 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix="rw-docs-", ignore_cleanup_errors=True) as folder, Installed(os.path.realpath(build), folder):
         world, known = World(folder), Help()
         prove_it_can_fail(world, known, folder)
-        for page in all_pages:
+        in_turn = sorted(all_pages, key=live_scenario)
+        for page, after in zip(in_turn, [*in_turn[1:], None]):
             here = [b for b in page.blocks if is_run(b)]
             found = faults_of(page, world, known, folder)
             if here or found:
                 print("%s: %d blocks: %s" % (page.name, len(here), "FAILED" if found else "ok"), flush=True)
             runs += len(here)
             faults += found
-        world.end()
+            if not after or live_scenario(after) != live_scenario(page):
+                world.end()
         manual = [b for p in all_pages for b in p.blocks if b.language == "sh" and b.note.startswith("manual")]
         for block in manual:
             print("not run: %s:%d %s" % (block.page.name, block.line, block.note))
