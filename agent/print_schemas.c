@@ -1,7 +1,7 @@
 /*
  * print_schemas - the schemas of the documents whose answers have a shape, printed at each build:
  *
- *   print_schemas COMMON FOLDER     COMMON is docs/schema/common.schema.json, of the others
+ *   print_schemas COMMON FOLDER     COMMON is agent/schema/common.schema.json, of the others
  *
  * Writes FOLDER/NAME.schema.json for each document below, and common.schema.json with the types
  * that they share.

@@ -9,7 +9,7 @@
 enum { FACT_NAMES = 12 }; /* of a list of counters */
 enum { DATE = 10 }; /* 2026-11-22 */
 
-/* ---- the document, as far as lines tell of it: docs/schema/pcap.schema.json -------------------
+/* ---- the document, as far as lines tell of it: agent/schema/pcap.schema.json ------------------
  */
 
 #define C(m) COUNT(m, "")

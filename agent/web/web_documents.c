@@ -720,8 +720,8 @@ bool web_documents_free(struct web_documents *documents)
 }
 
 /* web_openapi - the description of the API, https://spec.openapis.org/oas/v3.1.0 . Documents are
- * described by the schemas of docs/schema, which the server has at /schema/: the dialect of OpenAPI
- * 3.1 is theirs. */
+ * described by the schemas of agent/schema, which the server has at /schema/: the dialect of
+ * OpenAPI 3.1 is theirs. */
 
 enum { OPENAPI_PATH_MAX = 128 };
 

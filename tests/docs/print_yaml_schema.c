@@ -1,6 +1,6 @@
 /*
  * print_yaml_schema - rocewatch.yaml as a JSON schema for editors, from the rows of the schema and
- * of all modules: docs/schema/rocewatch.yaml.schema.json. With the argument "shown":
+ * of all modules: agent/schema/rocewatch.yaml.schema.json. With the argument "shown":
  * config-show.schema.json, whose keys are those of the file and the derived groups.
  */
 #include <jansson.h>

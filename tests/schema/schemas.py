@@ -1,4 +1,4 @@
-"""schemas - the schemas of a build (docs/schema, and those printed from the answers) read and applied. Schemas(build).mistakes(name, document) lists what of a document its schema does not allow."""
+"""schemas - the schemas of a build (agent/schema, and those printed from the answers) read and applied. Schemas(build).mistakes(name, document) lists what of a document its schema does not allow."""
 import json, os, warnings
 
 import jsonschema

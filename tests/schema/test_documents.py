@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_documents.py ROCEWATCH LIST_COMMANDS CASES - every command that writes JSON, on recorded cases, on a database without samples and on one that an
-agent writes: each document is what its schema in docs/schema says, and each line of `--format jsonl` stands in the document or is it.
+agent writes: each document is what its schema says, and each line of `--format jsonl` stands in the document or is it.
 
 The commands come from the program's own table. One without a schema or without a run here fails; so does a schema that describes nothing. A
 key that was planted in a document, a wrong type and a missing key must fail as well."""

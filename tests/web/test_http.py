@@ -104,7 +104,7 @@ def test_documents_are_the_commands(case):
             # Described by a schema that the server has, and as it says.
             at = paths[full]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
             name = os.path.basename(at)[:-len(schema_files.ENDING)]
-            check(web.json(at) == schemas.by_id[os.path.basename(at)], "%s is not the schema of docs/schema" % at)
+            check(web.json(at) == schemas.by_id[os.path.basename(at)], "%s is not the schema of the build" % at)
             wrong = schemas.mistakes(name, json.loads(body))
             check(not wrong, "%s: %s" % (full, "; ".join(wrong[:5])))
             words = words_of(case, path, query)

@@ -42,7 +42,7 @@ int served_priority(const char *text, int *ret, struct err *e);
 
 struct served_document {
 	const char *path; /* "pause/tree": /api/v1/pause/tree, MCP tool pause_tree */
-	/* docs/schema/NAME.schema.json describes it; NULL: the path, with '-' for '/' */
+	/* agent/schema/NAME.schema.json describes it; NULL: the path, with '-' for '/' */
 	const char *schema;
 	const char *summary; /* one sentence */
 	const struct served_param *params; /* ends with name NULL; NULL: none */
