@@ -293,7 +293,7 @@ static int run_import(struct command_args *args)
 }
 
 static const struct command_option options[] = {
-	{"community-file", 0, "FILE", "the file with the SNMP v2c community of all these switches"},
+	SURVEY_OPTIONS,
 	{"case", 0, NULL,
 		"read FILE as the fabric.yaml of a recorded case: devices need no address"},
 	{NULL},
@@ -326,16 +326,12 @@ static int init_ask(struct survey *survey, const struct survey_hosts *hosts, str
 
 static int run_init(struct command_args *args)
 {
-	const char *file = command_opt(&command_config, args, "community-file");
+	rw_cleanup(survey_hosts_done) struct survey_hosts hosts = {0};
 	struct survey survey = {0};
 	struct err e = {0};
-	if (!file)
-		return usage_error(&command_config, "missing --community-file FILE");
-	rw_cleanup(freep) char *path = realpath(file, NULL);
-	if (!path)
-		return usage_error(
-			&command_config, "--community-file: %.200s: %s", file, strerror(errno));
-	const struct survey_hosts hosts = {args->argv + 1, (size_t)args->argc - 1, path};
+	const int code = survey_hosts_read(&command_config, args, 1, &hosts);
+	if (code != EXIT_OK)
+		return code;
 	if (!args->g->verbose)
 		log_set_level(LOG_ERROR_);
 	const int rc = init_ask(&survey, &hosts, &e);
@@ -352,13 +348,15 @@ static const struct subcommand subcommands[] = {
 	{.name = "init",
 		.args = "HOST...",
 		.summary = "a first configuration from the answers of switches",
-		.help = "Asks these switches over SNMP who they are and how they are linked "
+		.help = "Asks these switches over SNMP or gNMI who they are and how they are "
+			"linked "
 			"(LLDP), "
 			"and prints ten lines with comments: names by their system names, roles by "
 			"their links (hosts make a leaf, leaves a spine), priorities by what they "
-			"tell of PFC. HOST is ADDRESS[:PORT]. Who does not answer is listed on "
+			"tell of PFC. HOST is ADDRESS[:PORT], or gnmi:ADDRESS[:PORT]. Who does not "
+			"answer is listed on "
 			"stderr. Exit 1: no switch answered.",
-		.options = "community-file",
+		.options = SURVEY_OPTION_NAMES,
 		.examples = {{"config init 192.0.2.11 192.0.2.21 --community-file community",
 				     "prints a configuration of two switches",
 				     .not_run = "asks switches"},

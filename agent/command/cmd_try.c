@@ -34,7 +34,7 @@
 #define LOOK_NS (200 * 1000000LL)
 
 static const struct command_option options[] = {
-	{"community-file", 0, "FILE", "the file with the SNMP v2c community of all these switches"},
+	SURVEY_OPTIONS,
 	{"for", 0, "DURATION", "watch this long (default: 40s)"},
 	{0},
 };
@@ -53,7 +53,7 @@ struct trial {
 	char dir[PATH_MAX];
 	char config[PATH_MAX + 32], log[PATH_MAX + 32];
 	struct survey survey;
-	struct survey_hosts hosts;
+	const struct survey_hosts *hosts;
 	int64_t watch_ns;
 	pid_t agent; /* 0: none runs */
 };
@@ -97,9 +97,12 @@ static int try_write_config(FILE *out, void *arg)
 {
 	const struct trial *trial = arg;
 	rw_cleanup(str_done) struct str extra = {0};
-	str_addf(&extra, "store: { path: \"%s/rocewatch.db\" }\ndefaults: { interval: 2s }\n",
+	str_addf(&extra,
+		"store: { path: \"%s/rocewatch.db\" }\n"
+		"defaults: { interval: 2s, slow_interval: 10s }\n",
 		trial->dir);
-	survey_print(out, &trial->survey, &trial->hosts, extra.s, true);
+	survey_add_job(&extra, &trial->survey);
+	survey_print(out, &trial->survey, trial->hosts, extra.s, true);
 	if (fflush(out) != 0 || ferror(out))
 		return -EIO;
 	return 0;
@@ -240,7 +243,7 @@ static int try_tell(const struct trial *trial, const struct command_args *args, 
 
 static int try_watch(struct trial *trial, const struct command_args *args, struct err *e)
 {
-	int rc = survey_hosts(&trial->survey, &trial->hosts, SURVEY_NS, e);
+	int rc = survey_hosts(&trial->survey, trial->hosts, SURVEY_NS, e);
 	if (rc < 0)
 		return rc;
 	if (trial->survey.n_answered == 0)
@@ -260,21 +263,18 @@ static int try_watch(struct trial *trial, const struct command_args *args, struc
 
 static int cmd_try_run(struct command_args *args)
 {
-	const char *file = command_opt(&command_try, args, "community-file"),
-		   *text = command_opt(&command_try, args, "for");
+	const char *text = command_opt(&command_try, args, "for");
 	const struct sigaction action = {.sa_handler = try_on_signal};
 	struct err e = {0};
 	struct trial trial = {.watch_ns = WATCH_NS};
-	if (!file)
-		return usage_error(&command_try, "missing --community-file FILE");
-	rw_cleanup(freep) char *path = realpath(file, NULL);
-	if (!path)
-		return usage_error(
-			&command_try, "--community-file: %.200s: %s", file, strerror(errno));
+	rw_cleanup(survey_hosts_done) struct survey_hosts hosts = {0};
+	const int code = survey_hosts_read(&command_try, args, 0, &hosts);
+	if (code != EXIT_OK)
+		return code;
 	if (text && (unit_duration(text, &trial.watch_ns, NULL) < 0 || trial.watch_ns <= 0))
 		return usage_error(
 			&command_try, "--for: '%.40s' is not a duration such as 40s", text);
-	trial.hosts = (struct survey_hosts){args->argv, (size_t)args->argc, path};
+	trial.hosts = &hosts;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!args->g->verbose)
@@ -295,10 +295,12 @@ const struct command command_try = {
 	.name = "try",
 	.args = "HOST...",
 	.summary = "within a minute, with no configuration: what is wrong here",
-	.help = "Asks these switches over SNMP who they are and how they are linked (LLDP), "
+	.help = "Asks these switches over SNMP or gNMI who they are and how they are linked "
+		"(LLDP), "
 		"watches them for a while with the detectors of the agent, and tells the verdict, "
 		"the worst incident, and what these switches cannot show and why. HOST is "
-		"ADDRESS[:PORT]. It needs no configuration and no root, changes nothing on a "
+		"ADDRESS[:PORT], or gnmi:ADDRESS[:PORT]. It needs no configuration and no root, "
+		"changes nothing on a "
 		"switch, and leaves no file behind. Ctrl-C ends it early with what is known by "
 		"then.\n"
 		"Exit: 0 told, whatever is wrong; 1 no switch answers.",
@@ -306,8 +308,8 @@ const struct command command_try = {
 	.examples = {{"try 192.0.2.11 192.0.2.12 192.0.2.21 --community-file community",
 			     "watches three switches for forty seconds",
 			     .not_run = "asks switches"},
-		{"try leaf1 leaf2 --community-file community --for 20s",
-			"looks at two for twenty seconds", .not_run = "asks switches"}},
+		{"try gnmi:leaf1 --gnmi-user noc --gnmi-password-file pw --for 20s",
+			"looks at one over gNMI for twenty seconds", .not_run = "asks switches"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_try_run,
 };

@@ -233,6 +233,8 @@ void survey_done(struct survey *survey)
 
 /* ---- switches without a configuration ------------------------------------ */
 
+#define GNMI "gnmi:"
+
 /* Only what an address is made of enters the text of a configuration. */
 static bool survey_is_address(const char *text)
 {
@@ -240,6 +242,90 @@ static bool survey_is_address(const char *text)
 		text[strspn(text,
 			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			"0123456789.:-_[]%")] == '\0';
+}
+
+static bool survey_by_gnmi(const char *host)
+{
+	return strncmp(host, GNMI, sizeof(GNMI) - 1) == 0;
+}
+
+static void survey_add_credentials(struct str *out, const struct survey_hosts *hosts)
+{
+	str_add(out, "credentials:\n");
+	if (hosts->community_file)
+		str_addf(out, "  ro: { snmp: { version: 2c, community_file: \"%s\" } }\n",
+			hosts->community_file);
+	if (!hosts->user)
+		return;
+	str_addf(out, "  stream: { gnmi: { username: \"%s\", password_file: \"%s\"", hosts->user,
+		hosts->password_file);
+	if (hosts->ca)
+		str_addf(out, ", tls: { ca: \"%s\" }", hosts->ca);
+	if (hosts->no_tls)
+		str_add(out, ", tls: { off: true }");
+	str_add(out, " } }\n");
+}
+
+static void survey_add_target(struct str *out, const char *host)
+{
+	if (survey_by_gnmi(host))
+		str_addf(out, "gnmi: { address: \"%s\", credentials: stream }",
+			host + sizeof(GNMI) - 1);
+	else
+		str_addf(out, "snmp: { address: \"%s\", credentials: ro }", host);
+}
+
+/* The file that an option names, as an absolute path. */
+static int survey_read_file(const struct command *command, const struct command_args *args,
+	const char *name, char **ret)
+{
+	const char *file = command_opt(command, args, name);
+	*ret = NULL;
+	if (!file)
+		return EXIT_OK;
+	*ret = realpath(file, NULL);
+	if (*ret)
+		return EXIT_OK;
+	return usage_error(command, "--%s: %.200s: %s", name, file, strerror(errno));
+}
+
+int survey_hosts_read(const struct command *command, const struct command_args *args, size_t first,
+	struct survey_hosts *ret)
+{
+	size_t n_gnmi = 0;
+	*ret = (struct survey_hosts){.hosts = args->argv + first,
+		.n = (size_t)args->argc - first,
+		.user = command_opt(command, args, "gnmi-user"),
+		.no_tls = command_opt(command, args, "gnmi-no-tls") != NULL};
+	const struct {
+		const char *name;
+		char **path;
+	} files[] = {{"community-file", &ret->community_file},
+		{"gnmi-password-file", &ret->password_file}, {"gnmi-ca", &ret->ca}};
+	for (size_t i = 0; i < rw_countof(files); i++) {
+		const int code = survey_read_file(command, args, files[i].name, files[i].path);
+		if (code != EXIT_OK)
+			return code;
+	}
+	for (size_t i = 0; i < ret->n; i++)
+		n_gnmi += survey_by_gnmi(ret->hosts[i]);
+	if (n_gnmi < ret->n && !ret->community_file)
+		return usage_error(command, "missing --community-file FILE");
+	if (n_gnmi > 0 && (!ret->user || !ret->password_file))
+		return usage_error(
+			command, "gnmi: needs --gnmi-user NAME and --gnmi-password-file FILE");
+	if (ret->user && !text_is_word(ret->user))
+		return usage_error(command, "--gnmi-user: '%.64s' is not a user name", ret->user);
+	if (ret->ca && ret->no_tls)
+		return usage_error(command, "--gnmi-ca and --gnmi-no-tls contradict each other");
+	return EXIT_OK;
+}
+
+void survey_hosts_done(struct survey_hosts *hosts)
+{
+	free(hosts->community_file);
+	free(hosts->password_file);
+	free(hosts->ca);
 }
 
 int survey_hosts(
@@ -250,17 +336,16 @@ int survey_hosts(
 	struct config *config = NULL;
 	size_t n;
 	*survey = (struct survey){0};
-	str_addf(&text,
-		"fabric: first\ncredentials:\n"
-		"  ro: { snmp: { version: 2c, community_file: \"%s\" } }\ndevices:\n",
-		hosts->community_file);
+	str_add(&text, "fabric: first\n");
+	survey_add_credentials(&text, hosts);
+	str_add(&text, "devices:\n");
 	for (size_t i = 0; i < hosts->n; i++) {
 		if (!survey_is_address(hosts->hosts[i]))
 			return err_set(e, -EINVAL, "'%.64s' is not an address of a switch",
 				hosts->hosts[i]);
-		str_addf(&text,
-			"  - { name: switch%zu, snmp: { address: \"%s\", credentials: ro } }\n",
-			i + 1, hosts->hosts[i]);
+		str_addf(&text, "  - { name: switch%zu, ", i + 1);
+		survey_add_target(&text, hosts->hosts[i]);
+		str_add(&text, " }\n");
 	}
 	const struct option_table *const *tables = module_tables(&n);
 	const int rc = config_parse(
@@ -368,13 +453,55 @@ static void survey_print_device(FILE *out, const struct survey *survey,
 	const struct survey_place *place, size_t at, const char *address)
 {
 	const struct survey_device *asked = &survey->v[at];
-	fprintf(out, "  - { name: %s, role: %s, snmp: { address: \"%s\", credentials: ro } }",
-		place->name, place->role, address);
+	rw_cleanup(str_done) struct str target = {0};
+	survey_add_target(&target, address);
+	fprintf(out, "  - { name: %s, role: %s, %s }", place->name, place->role, target.s);
 	if (!asked->answered)
 		fputs("  # did not answer: its role is not known\n", out);
 	else
 		fprintf(out, "  # %s; links to hosts %zu, to switches %zu\n",
 			str_or(asked->profile, "unknown kind"), place->n_hosts, place->n_switches);
+}
+
+/* Without the number at its end. */
+static size_t survey_stem(const char *host)
+{
+	size_t n = strlen(host);
+	while (n > 0 && host[n - 1] >= '0' && host[n - 1] <= '9')
+		n--;
+	return n;
+}
+
+static bool survey_is_host(const struct topology_link *link)
+{
+	return !link->problem && !link->outside && !link->b_device && !link->anonymous &&
+		link->kind == NEIGHBOR_HOST && text_is_word(link->host) &&
+		survey_stem(link->host) > 0;
+}
+
+void survey_add_job(struct str *out, const struct survey *survey)
+{
+	size_t n_hosts = 0, most = 0;
+	const char *name = NULL;
+	for (size_t i = 0; i < survey->n_links; i++) {
+		if (!survey_is_host(&survey->links[i]))
+			continue;
+		const char *host = survey->links[i].host;
+		const size_t stem = survey_stem(host);
+		size_t alike = 0;
+		n_hosts++;
+		for (size_t k = 0; most <= survey->n_links / 2 && k < survey->n_links; k++)
+			alike += survey_is_host(&survey->links[k]) &&
+				survey_stem(survey->links[k].host) == stem &&
+				strncmp(survey->links[k].host, host, stem) == 0;
+		if (alike > most) {
+			most = alike;
+			name = host;
+		}
+	}
+	if (name && 2 * most > n_hosts && most < n_hosts)
+		str_addf(out, "jobs: [{ name: hosts, gpus: %zu, hosts: \"%.*s*\" }]\n", most,
+			(int)survey_stem(name), name);
 }
 
 static void survey_print_priorities(FILE *out, const struct survey *survey)
@@ -424,10 +551,10 @@ void survey_print(FILE *out, const struct survey *survey, const struct survey_ho
 		arena_array(survey->arena, struct survey_place, survey->n + 1);
 	survey_roles(survey, places);
 	survey_names(survey, places);
-	fprintf(out,
-		"fabric: fabric1  # any name; it stands on every page\ncredentials:\n"
-		"  ro: { snmp: { version: 2c, community_file: \"%s\" } }\ndevices:\n",
-		hosts->community_file);
+	rw_cleanup(str_done) struct str credentials = {0};
+	survey_add_credentials(&credentials, hosts);
+	fprintf(out, "fabric: fabric1  # any name; it stands on every page\n%sdevices:\n",
+		credentials.s);
 	for (size_t i = 0; i < survey->n; i++)
 		survey_print_device(out, survey, &places[i], i, hosts->hosts[i]);
 	survey_print_priorities(out, survey);

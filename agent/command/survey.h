@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 
+#include "agent/command/command.h"
 #include "config/topology.h"
 
 struct config;
@@ -55,17 +56,43 @@ struct survey {
 int survey_config(
 	struct survey *survey, const struct config *config, int64_t deadline_ns, struct err *e);
 
-/* Switches that no configuration names. */
+/* Switches that no configuration names, and how to log in to them. */
 struct survey_hosts {
-	char *const *hosts; /* ADDRESS[:PORT] */
+	char *const *hosts; /* ADDRESS[:PORT] by SNMP, gnmi:ADDRESS[:PORT] by gNMI; lent */
 	size_t n;
-	const char *community_file;
+	char *community_file; /* NULL where nobody is asked by SNMP */
+	char *password_file, *ca; /* of gNMI, absolute as the one above; NULL not given */
+	const char *user; /* lent */
+	bool no_tls;
 };
+
+/* clang-format off */
+/* The options of a command that takes such switches. */
+#define SURVEY_OPTIONS \
+	{"community-file", 0, "FILE", "the file with the SNMP v2c community of all these switches"}, \
+	{"gnmi-user", 0, "NAME", "user name for switches named gnmi:ADDRESS[:PORT]"}, \
+	{"gnmi-password-file", 0, "FILE", "the file with the password of that user, mode 0600"}, \
+	{"gnmi-ca", 0, "FILE", "authorities that sign these switches' certificates"}, \
+	{"gnmi-no-tls", 0, NULL, "gNMI without TLS: the password crosses the network readable"}
+/* clang-format on */
+#define SURVEY_OPTION_NAMES "community-file gnmi-user gnmi-password-file gnmi-ca gnmi-no-tls"
+
+/* survey_hosts_read - the switches args->argv[first] and on, with those options. EXIT_OK, or the
+ * exit code of a usage error, which is told; survey_hosts_done() in any case. */
+int survey_hosts_read(const struct command *command, const struct command_args *args, size_t first,
+	struct survey_hosts *ret);
+void survey_hosts_done(struct survey_hosts *hosts);
+
 /* survey_hosts - the same of these. -EINVAL with @e for an address that is none, or a file that
  * cannot be read. */
 int survey_hosts(struct survey *survey, const struct survey_hosts *hosts, int64_t deadline_ns,
 	struct err *e);
 void survey_done(struct survey *survey);
+
+/* survey_add_job - where most hosts, but not all, are named alike ("node-017", "node-018"), a job
+ * of them as a line of a configuration: what the others do, such as storage, is not training. A GPU
+ * for each of their ports, as is usual. */
+void survey_add_job(struct str *out, const struct survey *survey);
 
 /* survey_print - a configuration of the devices of survey_hosts(): names by their system names,
  * roles by their links. @extra are lines of it (""); with @links the links are written out, else

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_try.py BUILD - `rocewatch try` and `config init` on a live lab, with nothing but addresses and a community: the origin of the storm and its
+"""test_try.py BUILD - `rocewatch try` and `config init` on live labs, by SNMP and by gNMI, with nothing but addresses and a community or a password: the origin of the storm and its
 host are named, what the switches do not tell stands beside it, no file stays, whoever does not answer is named; as somebody without rights,
 where this test may choose who it is. The ten lines have the lab's names, roles and links."""
 import glob, os, re, shutil, signal, subprocess, sys, tempfile
@@ -100,6 +100,41 @@ def init(newcomer):
     check(len(lines) <= 10, "more than ten lines beside the switches: %s" % out)
 
 
+class GnmiLive(Live):
+    def argv(self):
+        return [*super().argv(), "--tls"]
+
+
+def streams(build, directory, folder):
+    """The same by gNMI alone, over TLS: nothing but addresses, a user, its password and the authority."""
+    lab = GnmiLive(build, os.path.join(directory, "gnmi"), "pfc-storm", face="sonic-gnmi", at="5s")
+    try:
+        lab.start()
+        lab.served()
+        with open(lab.config) as f:
+            text = f.read()
+        roles = dict(re.findall(r"name: ([\w-]+), role: (\w+), gnmi", text))
+        hosts = ["gnmi:" + address for address in re.findall(r'gnmi: \{ address: "([^"]+)"', text)]
+        login = ["--gnmi-user", "lab", "--gnmi-password-file", os.path.join(lab.dir, "password"), "--gnmi-ca", os.path.join(lab.dir, "ca.pem")]
+        before = left()
+
+        def run(*words, code=0):
+            done = subprocess.run([lab.binary, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2 * HANG_S)
+            check(done.returncode == code, "%s: exit %d, expected %d: %s%s" % (words[0], done.returncode, code, done.stdout[-500:], done.stderr[-500:]))
+            check(left() == before, "%s by gNMI leaves %s" % (words[0], left() - before))
+            return done.stdout + done.stderr
+
+        first = re.search(r"^OPEN +(\w+) (\w+): (.*)$", run("try", *hosts, *login), re.M)
+        check(first and first[2] == "pfc_storm" and "node-010" in first[3], "by gNMI: not the host of the storm: %s" % (first and first[0]))
+        found = dict(re.findall(r"name: ([\w-]+), role: (\w+), gnmi", run("config", "init", *hosts, *login)))
+        check(found == roles, "by gNMI: names and roles: %s, the lab's are %s" % (found, roles))
+        check("no switch answered" in run("try", hosts[0], *login[:4], code=1), "a certificate of an unknown authority was taken")
+        for words, says in ((login[:2], "--gnmi-password-file"), (login[2:], "--gnmi-user"), ([*login, "--gnmi-no-tls"], "contradict")):
+            check(says in run("try", hosts[0], *words, code=2), "refusal: %s" % says)
+    finally:
+        Live.stop([lab])
+
+
 def test(build, directory):
     lab = Live(build, os.path.join(directory, "lab"), "pfc-storm", face="nxos", at="5s")
     try:
@@ -113,6 +148,8 @@ def test(build, directory):
             init(newcomer)
     finally:
         Live.stop([lab])
+    with tempfile.TemporaryDirectory() as folder:
+        streams(build, directory, folder)
     return "a storm was tried"
 
 
