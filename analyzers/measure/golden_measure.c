@@ -64,6 +64,7 @@ const char *golden_role_name(enum golden_role role)
 {
 	static const char *const names[] = {[GOLDEN_ROLE_UNKNOWN] = "unknown",
 		[GOLDEN_ROLE_ORIGIN] = "origin",
+		[GOLDEN_ROLE_PASSES] = "passes",
 		[GOLDEN_ROLE_VICTIM] = "victim"};
 	return names[role];
 }
@@ -80,6 +81,7 @@ struct golden_world {
 	const struct observed *o;
 	const struct pause_graph *graph;
 	struct golden_begin *begins; /* [priority][tree], a tree is known by one of its switches */
+	uint8_t *pausing; /* [device]: a bit for each priority in which it makes others wait */
 	struct arena *a;
 	struct golden_measured *ret;
 };
@@ -373,6 +375,11 @@ static void golden_find_begins(struct golden_world *world)
 	}
 	for (size_t i = graph->n_cycles; i-- > 0;)
 		golden_begin_of(world, graph->cycles[i].edges[0])->ring = &graph->cycles[i];
+	world->pausing = arena_array(world->a, uint8_t, world->o->n_devices + 1);
+	for (size_t i = 0; i < graph->n_edges; i++)
+		if (graph->edges[i].by)
+			world->pausing[graph->edges[i].by->port->device->index] |=
+				(uint8_t)(1u << graph->edges[i].priority);
 }
 
 static void golden_subject(
@@ -486,6 +493,16 @@ static const char *golden_far_name(const struct pause_edge *edge)
 	return far->port->device->name;
 }
 
+/* A switch that waits and makes others wait passes the pause on. */
+static enum golden_role golden_waiting_role(
+	const struct golden_world *world, const struct pause_edge *edge)
+{
+	const struct fabric_device *device = golden_edge_port(edge)->port->device;
+	if (world->pausing[device->index] >> edge->priority & 1)
+		return GOLDEN_ROLE_PASSES;
+	return GOLDEN_ROLE_VICTIM;
+}
+
 /* An edge is the origin's own when its root is what pauses there, or when it is part of a ring. */
 static enum golden_role golden_edge_role(
 	const struct golden_world *world, const struct pause_edge *edge)
@@ -496,7 +513,7 @@ static enum golden_role golden_edge_role(
 		if (ring->edges[i] == edge)
 			return GOLDEN_ROLE_ORIGIN;
 	if (ring)
-		return GOLDEN_ROLE_VICTIM;
+		return golden_waiting_role(world, edge);
 	if (!root || !root->clear)
 		return GOLDEN_ROLE_UNKNOWN;
 	if (root->origin == ORIGIN_HOST && edge->at == root->port)
@@ -504,7 +521,7 @@ static enum golden_role golden_edge_role(
 	for (size_t i = 0; root->origin == ORIGIN_QUEUE && i < root->n_direct; i++)
 		if (root->direct[i] == edge)
 			return GOLDEN_ROLE_ORIGIN;
-	return GOLDEN_ROLE_VICTIM;
+	return golden_waiting_role(world, edge);
 }
 
 struct golden_rank {

@@ -44,7 +44,12 @@ struct golden_value {
 	double refresh_s; /* time between two values, where it is longer than the interval; NAN */
 };
 
-enum golden_role { GOLDEN_ROLE_UNKNOWN, GOLDEN_ROLE_ORIGIN, GOLDEN_ROLE_VICTIM };
+enum golden_role {
+	GOLDEN_ROLE_UNKNOWN,
+	GOLDEN_ROLE_ORIGIN,
+	GOLDEN_ROLE_PASSES, /* waits, and makes others wait */
+	GOLDEN_ROLE_VICTIM /* waits only */
+};
 const char *golden_role_name(enum golden_role role);
 
 struct golden_paused { /* one port and priority that may not send */

@@ -173,6 +173,8 @@ static const char *waiting_name(const struct pause_edge *edge)
 	return str_or(edge->host, edge->by->port->name);
 }
 
+#define VICTIM "victim" /* it waits, and nobody for it */
+
 static struct pause_wait wait_of(
 	const struct drawing *drawing, const struct tree_line *line, uint64_t depth)
 {
@@ -180,7 +182,7 @@ static struct pause_wait wait_of(
 	struct pause_wait ret = {.root = drawing->root,
 		.depth = depth,
 		.waits = "hosts",
-		.role = line->accused ? drawing->accused_role : "victim",
+		.role = line->accused ? drawing->accused_role : VICTIM,
 		.ports = arena_array(drawing->a, const char *, line->n + 1),
 		.n_ports = line->n,
 		.least_ratio = 1,
@@ -441,6 +443,10 @@ static void accused_waits(const struct pause_graph *graph, const struct port_pri
 	for (size_t i = 0; i < d.n; i++)
 		if (!d.lines[i].drawn)
 			d.waits[d.n_waits++] = wait_of(&d, &d.lines[i], 1);
+	/* Who waits for a line stands below it. */
+	for (size_t i = 0; i + 1 < d.n_waits; i++)
+		if (d.waits[i + 1].depth > d.waits[i].depth && str_eq(d.waits[i].role, VICTIM))
+			d.waits[i].role = "passes";
 	accused_count(&d, graph->observed->n_devices, ret);
 	ret->edges = d.waits;
 	ret->n_edges = d.n_waits;

@@ -11,16 +11,16 @@
  * "the neighbour paused us", tx is "we paused the neighbour".
  */
 
-/* Pause as ms per second, which people compare. An upper bound is printed as one. */
+/* Pause as a share of the time. An upper bound is printed as one. */
 static const char *pause_views_level(char *buf, size_t size, double lo, double hi, bool measured)
 {
 	double level = measured ? lo : hi;
-	int decimals = level < 0.01 ? 1 : 0;
+	int decimals = level < 0.0995 ? 1 : 0;
 	if (isnan(hi))
 		snprintf(buf, size, "-");
 	else
-		snprintf(buf, size, "%s%.*f ms/s%s", str_if(!measured, "<= "), decimals,
-			1000 * level, str_if(!measured, " (from frames)"));
+		snprintf(buf, size, "%s%.*f %%%s", str_if(!measured, "<= "), decimals, 100 * level,
+			str_if(!measured, " (from frames)"));
 	return buf;
 }
 
@@ -176,7 +176,7 @@ static void tree_head(
 	fprintf(out, "%s to %s\n", when_text(doc_word(doc, "from")).s,
 		when_text(doc_word(doc, "to")).s);
 	fprintf(out,
-		"\"X <-- Y\": Y pauses X; milliseconds per second of this range, 1000 = always\n"
+		"\"X <-- Y\": Y pauses X; share of the time of this range, 100 % = always\n"
 		"\"+N\": N more ports of X. Levels: L1 the port alone, L2 others wait, L3 three "
 		"switches wait\n");
 }
@@ -386,7 +386,9 @@ static const struct field pause_wait_fields[] = {
 	COUNT(depth, "Distance from the origin."),
 	PRIORITY(priority, "Priority, 0 to 7.", .known = true),
 	TEXT(waits, "Who waits: a device, or `hosts`.", .known = true),
-	TEXT(role, "`culprit` or `victim`."),
+	TEXT(role,
+		"`culprit` or `suspect`; `passes`: it waits and makes others wait; `victim`: it "
+		"waits only."),
 	TEXTS(ports, "Ports or hosts that wait."),
 	TEXT(paused_by, "Who pauses it.", .known = true),
 	NUMBER(lo_ratio, UNIT_RATIO, "Pause as a share of the time: lower bound."),

@@ -311,7 +311,10 @@ static const struct field watch_paused_fields[] = {
 	NUMBER(pause_ratio_low, UNIT_RATIO, "Lower bound of the same.", .known = true),
 	TEXT(quality, "`exact` or `bound`.", .known = true),
 	TEXT(sentence, "The same in words.", .known = true),
-	TEXT(role, "`origin`, `victim` or `unknown`.", .known = true),
+	TEXT(role,
+		"`origin`; `passes`: it waits and makes others wait; `victim`: it waits only; or "
+		"`unknown`.",
+		.known = true),
 	TEXT(incident, "Open incident about it.", .type = "id"),
 };
 static SHAPE_OF(watch_paused, "Paused", "A port with pause.");
@@ -323,6 +326,7 @@ static const struct field watch_uplink_fields[] = {
 	TEXT(port, "Port.", .known = true),
 	TEXT(peer, "Device behind it.", .known = true),
 	NUMBER(utilization_ratio, UNIT_RATIO, "Load as a share of the speed.", .known = true),
+	FLAG(idle, "Is the load too small to judge it (`analyzers.ecmp_imbalance.load_floor`)?"),
 	COUNT(speed_bps, "Speed.", .unknown = true, .unit = UNIT_BITS_PER_S),
 };
 static SHAPE_OF(watch_uplink, "Uplink", "An uplink.");

@@ -50,6 +50,7 @@ struct watch_paused {
 struct watch_uplink {
 	const char *device, *port, *peer;
 	double utilization_ratio;
+	bool idle;
 	uint64_t speed_bps;
 };
 

@@ -121,6 +121,7 @@ static int watch_read_groups(struct client *client, struct arena *a, int64_t int
 	const int rc = history_window(client->history, a, &spec, window->from_ns, to_ns, window, e);
 	if (rc < 0)
 		return rc;
+	now->load_floor = options->load_floor;
 	now->n_groups = ecmp_measure_all(client->config->fabric, window, &params, a, &groups);
 	now->groups = groups;
 	return 0;
@@ -307,6 +308,7 @@ static void watch_take_uplinks(
 				.port = watch_text(a, member->port),
 				.peer = watch_text(a, member->peer),
 				.utilization_ratio = member->utilization_ratio,
+				.idle = member->utilization_ratio <= now->load_floor,
 				.speed_bps = count_or_unknown(member->speed_bps)};
 	}
 }

@@ -78,7 +78,7 @@ static void add_pause(struct window_world *world, int t_s, const char *device, c
 }
 
 /* n1 pauses its port for 80 % of the time; the leaf pauses the spine for 30 %, whose port counts
- * more frames than any other. */
+ * more frames than any other; and it pauses n2. */
 static void test_pause_is_time_with_its_origin(void **state)
 {
 	struct window_world world;
@@ -86,7 +86,7 @@ static void test_pause_is_time_with_its_origin(void **state)
 	for (int t = 0; t <= 90; t += 10) {
 		add_calm(&world, t);
 		add_pause(&world, t, "leaf1", "p1", 0.8, 0);
-		add_pause(&world, t, "leaf1", "p2", 0, 0);
+		add_pause(&world, t, "leaf1", "p2", 0, 0.2);
 		add_pause(&world, t, "leaf1", "p9", 0, 0.3);
 		add_pause(&world, t, "spine1", "p1", 0.3, 0);
 	}
@@ -101,11 +101,14 @@ static void test_pause_is_time_with_its_origin(void **state)
 	assert_string_equal(value->port, "p1");
 	assert_int_equal(value->priority, 3);
 	/* and in the list: the origin first, though the spine is paused too */
-	assert_int_equal(measured.n_paused, 2);
+	assert_int_equal(measured.n_paused, 3);
 	assert_string_equal(measured.paused[0].sentence, "n1 paused us");
 	assert_int_equal(measured.paused[0].role, GOLDEN_ROLE_ORIGIN);
 	assert_string_equal(measured.paused[1].sentence, "leaf1 paused us");
 	assert_int_equal(measured.paused[1].role, GOLDEN_ROLE_VICTIM);
+	/* a host waits for the leaf, which waits for n1 */
+	assert_string_equal(measured.paused[2].sentence, "we paused n2");
+	assert_int_equal(measured.paused[2].role, GOLDEN_ROLE_PASSES);
 	/* no mark: a host that pauses lets nothing out of its queue, which says nothing of ECN */
 	assert_true(measured.v[GOLDEN_ECN_MARKS].value == 0);
 	assert_int_equal(measured.v[GOLDEN_ECN_MARKS].state, GOLDEN_OK);
