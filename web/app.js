@@ -16,6 +16,7 @@ import { ecmp } from "./page_ecmp.js";
 import { steps } from "./page_steps.js";
 import { ports } from "./page_ports.js";
 import { device } from "./page_device.js";
+import { host } from "./page_host.js";
 import { port } from "./page_port.js";
 import { tuning, sheet } from "./page_tuning.js";
 import { alerts } from "./page_alerts.js";
@@ -37,6 +38,7 @@ const PAGES = [
 	{ name: "incident", within: "incidents", args: 1, page: incident },
 	{ name: "device", within: "ports", args: 1, page: device },
 	{ name: "port", within: "ports", args: 2, page: port },
+	{ name: "host", within: "ports", args: 1, page: host },
 	{ name: "sheet", within: "tuning", args: 1, page: sheet },
 ];
 
@@ -411,7 +413,7 @@ function openHelp() {
 		h("dl", { class: "keys" }, KEYS.map(([key, text]) => h("div", { key }, h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)))),
 		h("h3", {}, "Words"),
 		h("dl", { class: "facts" },
-			[["X <-- Y", "Y pauses X. 1,000 ms/s: X is paused all the time."],
+			[["X <-- Y", "Y pauses X. 100 %: X is paused all the time."],
 				["we paused", "our switch sent pause to the neighbour (tx). \"paused us\": the neighbour sent it (rx)."],
 				["at most", "only PFC frames are counted: the true pause time lies between 0 and this."],
 				["imbalance", "load of the hottest uplink over the mean of its group, minus 1."],

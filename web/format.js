@@ -200,16 +200,14 @@ export function measured(v, low, unit, quality) {
 	return value(low, unit) + " to " + value(v, unit);
 }
 
-/* pauseRate - a share of time as milliseconds of pause in a second: 1,000 ms/s is always paused. */
+/* pauseRate - a share of the time: 100 % is always paused. */
 export function pauseRate(low, high, exact) {
 	const hi = absent(high) ? low : high;
 	if (absent(hi))
 		return UNKNOWN;
 	if (exact || absent(low) || low === hi)
-		return count(hi * 1000, hi < 0.01 ? 1 : 0) + " ms/s";
-	if (low <= 0)
-		return "at most " + count(hi * 1000, hi < 0.01 ? 1 : 0) + " ms/s";
-	return count(low * 1000) + " to " + count(hi * 1000) + " ms/s";
+		return ratio(hi);
+	return low <= 0 ? "at most " + ratio(hi) : ratio(low) + " to " + ratio(hi);
 }
 
 /* plural - "1 switch", "2 switches". */

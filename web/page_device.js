@@ -7,7 +7,7 @@ import { PAUSE } from "./page_ports.js";
 
 const LINKS = (ctx) => [
 	{ head: "Port", cell: (l) => h("a", { href: ctx.link("port", [l.device, l.port]), "data-row": true }, l.port) },
-	{ head: "Neighbour", cell: (l) => (/^host:/.test(l.peer || "") ? l.peer.slice(5) : entityLink(ctx, l.peer || format.UNKNOWN)) },
+	{ head: "Neighbour", cell: (l) => entityLink(ctx, l.peer || format.UNKNOWN) },
 	{ head: "Its port", cell: (l) => l.peer_port || format.UNKNOWN },
 	{ head: "Speed", num: true, cell: (l) => format.bitrate(l.speed_bps) },
 	{ head: "Link", cell: (l) => mark(l.state === "up" ? "ok" : l.state === "down" ? "critical" : "unknown", (l.state || "unknown").toUpperCase()) },
@@ -45,7 +45,7 @@ export const device = {
 				["Interval", format.duration(d.interval_s)], ["Timeouts", format.count(d.timeouts)], ["Errors", format.count(d.errors)]])),
 			open.length ? panel("Open incidents", {}, h("ul", { class: "rows", "data-rows": true }, open.map((i) => h("li", { key: i.id },
 				h("a", { href: ctx.link("incident", [i.id]), "data-row": true }, mark(i.severity), " ", i.headline || i.summary))))) : null,
-			panel("Pause", {}, paused.length ? h("div", { "data-rows": true }, table("Pause of " + name, PAUSE(ctx), paused, (p) => p.port + " " + p.priority)) : quiet("No port of this switch is paused or pauses.")),
+			panel("Pause", {}, paused.length ? h("div", { "data-rows": true }, table("Pause of " + name, PAUSE(ctx, ctx.data.pause.ports), paused, (p) => p.port + " " + p.priority)) : quiet("No port of this switch is paused or pauses.")),
 			panel("Links", {}, links.length ? h("div", { "data-rows": true }, table("Links of " + name, LINKS(ctx), links, (l) => l.port)) : quiet("No link is known.")));
 	},
 };

@@ -107,10 +107,28 @@ function play(ctx) {
 	ctx.redraw();
 }
 
-/* The worst imbalance of a window; null when all groups are idle or unknown. */
-function worst(frame) {
-	const seen = frame.imbalance_ratio.filter((v) => v !== null);
+/* The worst imbalance of a window; null when all groups are idle or unknown: crumbs are always uneven. */
+export function worst(frame) {
+	const seen = frame.imbalance_ratio.filter((v, i) => v !== null && !["idle", "unknown"].includes(frame.verdict[i]));
 	return seen.length ? Math.max(...seen) : null;
+}
+
+/* The window under the pointer, as long as it is down. */
+function drag(ctx, e, n) {
+	if (!(e.buttons & 1))
+		return;
+	const box = e.currentTarget || e.target.closest("svg");
+	if (e.type === "pointerdown" && box.setPointerCapture)
+		box.setPointerCapture(e.pointerId);
+	const { left, width } = box.getBoundingClientRect();
+	moveTo(ctx, Math.floor((e.clientX - left) / width * n));
+	e.preventDefault();
+}
+
+/* Begin, quarters and end of the range, below the bars. */
+function axis(frames) {
+	const at = [0, 0.25, 0.5, 0.75, 1].map((share) => frames[Math.round(share * (frames.length - 1))].time);
+	return h("p", { class: "axis", "aria-hidden": "true" }, at.map((t, i) => h("span", { key: i }, i ? format.clock(t) : format.moment(t))));
 }
 
 function strip(ctx) {
@@ -120,11 +138,10 @@ function strip(ctx) {
 	const top = Math.max(warn * 1.5, ...values.filter((v) => v !== null));
 	const width = 100 / Math.max(1, frames.length);
 	return h("svg", { class: "history", viewBox: "0 0 100 24", preserveAspectRatio: "none", role: "img",
-		"aria-label": "Worst imbalance in each window" },
+		"aria-label": "Worst imbalance in each window", on: { pointerdown: (e) => drag(ctx, e, frames.length), pointermove: (e) => drag(ctx, e, frames.length) } },
 		values.map((v, i) => h("rect", { key: frames[i].time, x: i * width + width * 0.1, width: width * 0.8,
 			y: v === null ? 22 : 24 - Math.max(1, v / top * 24), height: v === null ? 2 : Math.max(1, v / top * 24),
-			class: (v === null ? "unseen" : v > warn ? "over" : "even") + (i === ctx.local.at ? " here" : ""),
-			on: { click: () => moveTo(ctx, i) } },
+			class: (v === null ? "unseen" : v > warn ? "over" : "even") + (i === ctx.local.at ? " here" : "") },
 			h("title", {}, format.moment(frames[i].time) + ": " + (v === null ? "idle or unknown" : "imbalance " + format.ratio(v))))),
 		h("line", { x1: 0, x2: 100, y1: 24 - warn / top * 24, y2: 24 - warn / top * 24, class: "limit" }));
 }
@@ -138,7 +155,7 @@ function scrubber(ctx) {
 	if (!frames.length)
 		return quiet("No window in this time.");
 	return h("div", { key: "scrubber", class: "scrubber" },
-		strip(ctx),
+		strip(ctx), axis(frames),
 		h("input", { id: "scrubber", type: "range", min: 0, max: frames.length - 1, step: 1,
 			value: String(whole ? frames.length - 1 : at), "aria-label": "Window", "aria-valuetext": text,
 			on: { input: (e) => moveTo(ctx, Number(e.target.value)) } }),

@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { byMoney, matches } from "./state.js";
-import { choice, mark, portLink, quiet, table, time } from "./widgets.js";
+import { choice, hostLink, mark, portLink, quiet, table, time } from "./widgets.js";
 
 const SHOWN = [["open", "Open now"], ["closed", "Closed"], ["all", "All"]];
 const SEVERITIES = [["", "Any severity"], ["critical", "Critical"], ["warning", "Warning"], ["info", "Info"]];
@@ -29,11 +29,11 @@ const columns = (ctx) => [
 		h("span", { class: "reason" }, format.words(i.cause) + ", " + i.id)] },
 	{ head: "Where", cell: (i) => {
 		const s = i.subject || i;
-		return [portLink(ctx, s.device, s.port), s.host ? h("span", { class: "reason" }, s.host) : null];
+		return [portLink(ctx, s.device, s.port), s.host ? h("span", { class: "reason" }, hostLink(ctx, s.host)) : null];
 	} },
 	{ head: "State", cell: (i) => format.words(i.state) },
 	{ head: "Opened", drop: true, cell: (i) => time(i.opened) },
-	{ head: "Closed", drop: true, cell: (i) => (i.closed ? time(i.closed) : "-") },
+	...((ctx.here.query.show || "open") === "open" ? [] : [{ head: "Closed", drop: true, cell: (i) => (i.closed ? time(i.closed) : "-") }]),
 	{ head: "Cost", num: true, cell: (i) => [format.perHour(i.usd_per_hour),
 		h("span", { class: "reason" }, i.usd_total ? format.dollars(i.usd_total) + " so far" : "")] },
 	{ head: "Confidence", num: true, drop: true, cell: (i) => format.ratio(i.confidence_ratio) },

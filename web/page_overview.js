@@ -3,7 +3,7 @@ import { h } from "./dom.js";
 import * as format from "./format.js";
 import { STATES, byMoney, known, matches } from "./state.js";
 import { history, rangeChoice, rangeOf, spark } from "./trend.js";
-import { bar, mark, panel, portLink, quiet, table, time } from "./widgets.js";
+import { ROLES, bar, hostLink, mark, panel, portLink, quiet, switches, table, time } from "./widgets.js";
 
 const RANGE = "6h"; /* where the address names none */
 
@@ -17,10 +17,10 @@ function job(ctx, j) {
 		: (change >= 0 ? "+" : "") + format.count(change * 100, 1) + " %";
 	return h("li", { key: j.job, class: "job " + state },
 		h("a", { href: ctx.link("steps"), class: "name" }, j.job), mark(state, word),
-		h("span", { class: "big" }, "step ", h("strong", {}, format.duration(j.step_s))),
-		h("span", { class: "quiet" }, "base " + format.duration(j.step_base_s)),
+		typeof j.step_s === "number" ? [h("span", { class: "big" }, "step ", h("strong", {}, format.duration(j.step_s))), h("span", { class: "quiet" }, "base " + format.duration(j.step_base_s))]
+			: h("span", { class: "quiet" }, "step not seen"),
 		changed ? h("span", { class: change > 0.03 ? "worse" : "quiet" }, changed) : null,
-		h("span", { class: "quiet" }, "exchange " + format.duration(j.exchange_s)),
+		typeof j.exchange_s === "number" ? h("span", { class: "quiet" }, "exchange " + format.duration(j.exchange_s)) : null,
 		j.since ? h("span", { class: "quiet" }, "since ", time(j.since, format.clock)) : null,
 		ctx.data ? spark(ctx.data, ctx.data.of("job:" + j.job + " rate"), { name: "throughput of " + j.job, unit: "bytes/s", past: ctx.data.past("job:" + j.job + " rate") }) : null);
 }
@@ -71,7 +71,7 @@ const SIGNALS = (ctx) => [
 		return h("strong", { class: text === format.UNKNOWN ? "quiet" : null }, text);
 	} },
 	{ head: "Baseline", num: true, drop: true, cell: baseline },
-	{ head: "Last " + rangeOf(ctx, RANGE)[1], drop: true, cell: (s) => trendOf(ctx, s) },
+	{ head: ctx.data && ctx.data.from > ctx.data.asked ? "Since " + format.clock(ctx.data.from / 1000) : "Last " + rangeOf(ctx, RANGE)[1], drop: true, cell: (s) => trendOf(ctx, s) },
 	{ head: "State", cell: (s) => (ctx.old ? mark("unknown", "WAS " + STATES[known(s.state)].word) : mark(s.state)) },
 	{ head: "Where and why", wide: true, cell: (s) => signalWhere(ctx, s) },
 ];
@@ -126,8 +126,6 @@ function pausedText(p) {
 	return p.sentence || (p.direction === "tx" ? "we paused " : "paused by ") + (p.host || p.peer || "the neighbour");
 }
 
-const ROLES = { origin: "ORIGIN", victim: "victim", unknown: "role unknown" };
-
 function paused(ctx) {
 	const rows = (ctx.frame.paused || []).filter((p) => matches(p, ctx.filter));
 	return panel("Top paused, by origin", { class: "paused" },
@@ -136,20 +134,20 @@ function paused(ctx) {
 			h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port + " p" + p.priority),
 			bar(p.pause_ratio, "pause", p.quality === "bound" ? p.pause_ratio_low || 0 : undefined),
 			h("span", { class: "num" }, format.pauseRate(p.pause_ratio_low, p.pause_ratio, p.quality !== "bound")),
-			h("span", { class: "under" }, h("strong", {}, ROLES[p.role] || ""), " " + pausedText(p),
+			h("span", { class: "under" }, h("strong", {}, ROLES[p.role] || ""), " " + pausedText(p), p.host ? [" (", hostLink(ctx, p.host), ")"] : null,
 				p.incident ? [", ", h("a", { href: ctx.link("tree", [], { incident: p.incident }) }, "tree")] : null))))
 			: quiet(ctx.filter ? "None matches the filter." : "No port is paused."));
 }
 
 function uplinks(ctx) {
-	const rows = (ctx.frame.uplinks || []).filter((u) => matches(u, ctx.filter));
-	return panel("Hot uplinks", { class: "uplinks", beside: h("a", { href: ctx.link("ecmp") }, "heat map") },
+	const rows = (ctx.frame.uplinks || []).filter((u) => !u.idle && matches(u, ctx.filter));
+	return panel("Busiest uplinks", { class: "uplinks", beside: h("a", { href: ctx.link("ecmp") }, "heat map") },
 		rows.length ? h("ul", { class: "rows bars", "data-rows": true }, rows.map((u) => h("li", { key: u.device + " " + u.port },
 			h("a", { href: ctx.link("port", [u.device, u.port]), "data-row": true }, u.device + " " + u.port),
 			bar(u.utilization_ratio, "load"),
 			h("span", { class: "num" }, format.ratio(u.utilization_ratio)),
 			h("span", { class: "under" }, "to " + (u.peer || format.UNKNOWN)))))
-			: quiet("No uplink is busy."));
+			: quiet("Every uplink is idle."));
 }
 
 function events(ctx) {
@@ -162,16 +160,7 @@ function events(ctx) {
 }
 
 function devices(ctx) {
-	const rows = (ctx.frame.devices || []).filter((d) => matches(d, ctx.filter));
-	const worst = { down: 0, unknown: 1 };
-	const order = (d) => (d.status in worst ? worst[d.status] : 2);
-	return panel("Switches", { class: "devices" },
-		h("ul", { class: "tiles" }, [...rows].sort((a, b) => order(a) - order(b)).map((d) => {
-			const state = d.status === "up" ? "ok" : d.status === "down" ? "critical" : "unknown";
-			return h("li", { key: d.name, class: state },
-				h("a", { href: ctx.link("device", [d.name]), title: d.reason || null }, mark(state, d.name),
-					state === "ok" ? null : h("span", { class: "hidden" }, " " + d.status)));
-		})));
+	return panel("Switches", { class: "devices" }, switches(ctx, (ctx.frame.devices || []).filter((d) => matches(d, ctx.filter))));
 }
 
 export const overview = {

@@ -88,7 +88,7 @@ function about(ctx) {
 	const incidents = ((ctx.frame && ctx.frame.incidents) || []).filter((i) => i.device === device && i.port === port);
 	return panel("Now", {}, facts([
 		["Switch", portLink(ctx, device, null)],
-		["Neighbour", link ? [/^host:/.test(link.peer) ? link.peer.slice(5) : entityLink(ctx, link.peer), " ", link.peer_port || ""] : format.UNKNOWN],
+		["Neighbour", link ? [entityLink(ctx, link.peer), " ", link.peer_port || ""] : format.UNKNOWN],
 		["Speed", link ? format.bitrate(link.speed_bps) : format.UNKNOWN],
 		["Link", link ? mark(link.state === "up" ? "ok" : link.state === "down" ? "critical" : "unknown", (link.state || "unknown").toUpperCase()) : format.UNKNOWN],
 		...pause.map((p) => ["Pause, priority " + p.priority, "paused us " + format.pauseRate(p.rx_lo_ratio, p.rx_hi_ratio, p.rx_measured) +

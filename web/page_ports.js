@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { matches } from "./state.js";
-import { bar, choice, mark, panel, quiet, table } from "./widgets.js";
+import { ROLES, bar, choice, entityLink, mark, panel, quiet, switches, table } from "./widgets.js";
 
 const ASKED = 2000; /* rows asked for: under 1 MB; the filter reaches these */
 const MOST = 400; /* rows drawn at once */
@@ -29,14 +29,21 @@ function knownBy(p) {
 	return p.rx_measured ? "in measured, out bound" : "in bound, out measured";
 }
 
-export const PAUSE = (ctx, origins = byOrigin(ctx)) => [
+/* What makes others wait, though pause does not begin there. @rows hold all rows of a switch that pauses. */
+function passing(rows) {
+	const at = (p) => p.device + " " + p.priority;
+	const pausing = new Set(rows.filter((p) => p.tx_hi_ratio > 0).map(at));
+	return (p) => pausing.has(at(p));
+}
+
+export const PAUSE = (ctx, rows, origins = byOrigin(ctx), passes = passing(rows)) => [
 	{ head: "Port", cell: (p) => h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port) },
 	{ head: "Role", cell: (p) => {
-		const word = origins.first(p) ? h("strong", {}, "ORIGIN") : h("span", { class: "quiet" }, "victim");
+		const word = origins.first(p) ? h("strong", {}, ROLES.origin) : h("span", { class: "quiet" }, passes(p) ? ROLES.passes : ROLES.victim);
 		return origins.of(p) ? h("a", { href: ctx.link("incident", [origins.of(p)]) }, word) : word;
 	} },
 	{ head: "Priority", num: true, cell: (p) => (p.priority === null || p.priority === undefined ? "-" : String(p.priority)) },
-	{ head: "Neighbour", cell: (p) => p.peer || format.UNKNOWN },
+	{ head: "Neighbour", cell: (p) => entityLink(ctx, p.peer || format.UNKNOWN) },
 	{ head: "Paused us", num: true, cell: (p) => [bar(p.rx_hi_ratio, "pause", p.rx_lo_ratio), format.pauseRate(p.rx_lo_ratio, p.rx_hi_ratio, p.rx_measured)] },
 	{ head: "We paused", num: true, cell: (p) => [bar(p.tx_hi_ratio, "pause", p.tx_lo_ratio), format.pauseRate(p.tx_lo_ratio, p.tx_hi_ratio, p.tx_measured)] },
 	{ head: "Known by", drop: true, cell: knownBy },
@@ -62,12 +69,8 @@ export const ports = {
 				ctx.reload();
 			}), h("span", { class: "quiet" }, counted(rows, ctx.data))),
 			ctx.data.observable === false ? h("p", {}, mark("unknown"), " no switch reports pause.")
-				: rows.length ? h("div", { "data-rows": true }, table("Pause time per port and priority", PAUSE(ctx), rows.slice(0, MOST), (p) => [p.device, p.port, p.priority].join(" ")))
+				: rows.length ? h("div", { "data-rows": true }, table("Pause time per port and priority", PAUSE(ctx, ctx.data.ports), rows.slice(0, MOST), (p) => [p.device, p.port, p.priority].join(" ")))
 					: quiet(ctx.filter ? "None matches the filter." : "No port is paused and none pauses."),
-			panel("Switches", { class: "devices" }, h("ul", { class: "tiles" }, devices.map((d) => {
-				const state = d.status === "up" ? "ok" : d.status === "down" ? "critical" : "unknown";
-				return h("li", { key: d.name, class: state }, h("a", { href: ctx.link("device", [d.name]) }, mark(state, d.name)));
-			}))));
+			panel("Switches", { class: "devices" }, switches(ctx, devices)));
 	},
 };
-

@@ -5,7 +5,7 @@
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { matches } from "./state.js";
-import { confidence, mark, panel, portLink, quiet } from "./widgets.js";
+import { ROLES, confidence, isSwitch, mark, panel, portLink, quiet } from "./widgets.js";
 
 const COLUMN = 240, ROW = 54, BOX_W = 150, BOX_H = 42, PAD = 12;
 
@@ -66,14 +66,9 @@ function pressure(e) {
 	return format.pauseRate(e.lo_ratio, e.hi_ratio, e.measured);
 }
 
-/* A row may stand for hosts; its ports are their names then. */
-function isSwitch(ctx, name) {
-	return ((ctx.frame && ctx.frame.devices) || []).some((d) => d.name === name);
-}
-
 function target(ctx, e) {
-	if (!isSwitch(ctx, e.waits))
-		return null;
+	if (!isSwitch(ctx, e.waits)) /* hosts: its ports are their names */
+		return (e.ports || []).length === 1 ? ctx.link("host", [e.ports[0]]) : null;
 	if (e.ports && e.ports.length)
 		return ctx.link("port", [e.waits, e.ports[0]]);
 	return ctx.link("device", [e.waits]);
@@ -141,7 +136,7 @@ function item(ctx, { edge, children }, i) {
 			h("strong", { class: "num" }, pressure(edge)),
 			h("span", { class: "quiet" }, [edge.measured ? "measured" : "bound from frames",
 				edge.confidence ? "confidence " + (typeof edge.confidence === "number" ? format.ratio(edge.confidence) : edge.confidence) : null,
-				edge.role ? format.words(edge.role) : null, victimsText(edge)].filter(Boolean).join(", "))),
+				edge.role ? ROLES[edge.role] || format.words(edge.role) : null, victimsText(edge)].filter(Boolean).join(", "))),
 		children.length ? h("ul", {}, children.map((c, k) => item(ctx, c, k))) : null);
 }
 
@@ -186,7 +181,7 @@ export const tree = {
 		return h("div", { key: "trees" },
 			h("p", { class: "facts-line" }, ctx.here.query.incident ? h("a", { class: "button", href: ctx.link("incident", [ctx.here.query.incident]) }, "Incident " + ctx.here.query.incident) : null,
 				doc.from ? h("span", {}, format.moment(doc.from) + " to " + format.clock(doc.to)) : null,
-				h("span", {}, "X <-- Y: Y pauses X; 1,000 ms/s is always"),
+				h("span", {}, "X <-- Y: Y pauses X; 100 % is always"),
 				h("span", {}, doc.lossless_drops === null || doc.lossless_drops === undefined ? "lossless drops unknown" : format.count(doc.lossless_drops) + " lossless drops"),
 				cycles.length ? mark("critical", "RING OF PAUSE: DEADLOCK") : doc.observable === false ? null : h("span", {}, "no ring (no deadlock)")),
 			doc.observable === false ? h("p", {}, mark("unknown"), " no switch reports pause: nothing can be said.") : null,

@@ -79,7 +79,7 @@ async function signalsOf(ctx, seconds, when, signal) {
 }
 
 /*
- * history - {from, to, step_s, of(name), past(name)}: rows of a signal, and of the time it is compared with,
+ * history - {from, asked, to, step_s, of(name), past(name)}: from the begin of the range, or of what is known; rows of a signal, and of the time it is compared with,
  * already shifted. A database without them gives no rows: they are unknown.
  */
 export async function history(ctx, own, signal) {
@@ -96,7 +96,8 @@ export async function history(ctx, own, signal) {
 	}
 	const now = byName(doc.rows), then = byName(past.rows);
 	const step_s = doc.step_s || SAMPLE_S;
-	return { from: format.parseTime(doc.from), to: format.parseTime(doc.to), step_s, names: [...now.keys()],
+	const asked = format.parseTime(doc.from), first = (doc.rows || []).reduce((t, r) => Math.min(t, format.parseTime(r.time)), Infinity);
+	return { from: compare || first === Infinity ? asked : Math.max(asked, first - step_s * 1000), asked, to: format.parseTime(doc.to), step_s, names: [...now.keys()],
 		of: (name) => now.get(name) || [],
 		past: (name) => shifted(then.get(name) || [], compare ? compare[2] : 0, now.get(name) || [], step_s * 500) };
 }

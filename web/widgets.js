@@ -31,11 +31,21 @@ export function quiet(...text) {
 	return h("p", { class: "quiet" }, ...text);
 }
 
+/* What a row of pause is to the others. */
+export const ROLES = { origin: "ORIGIN", passes: "passes it on", victim: "victim", unknown: "role unknown" };
+
+/* "unknown" is said once, not in each row: what nobody knows. */
+function notKnown(names) {
+	return names.length ? h("p", { key: "not-known", class: "quiet" }, "Not known here: " + names.join(", ") + ".") : null;
+}
+
 /*
  * table - @columns: [{head, cell(row), num, wide}]; a wide column may wrap, a narrow screen drops those
- * with "drop". @keyOf makes the identity of a row.
+ * with "drop"; one that no row knows is named below. @keyOf makes the identity of a row.
  */
-export function table(caption, columns, rows, keyOf, props) {
+export function table(caption, all, rows, keyOf, props) {
+	const unknown = rows.length ? all.filter((c, k) => k && rows.every((row) => c.cell(row) === format.UNKNOWN)) : [];
+	const columns = all.filter((c) => !unknown.includes(c));
 	/* The roles are those of the elements; a browser forgets them where the style lays a table out anew. */
 	const head = h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map((c) =>
 		h("th", { scope: "col", role: "columnheader", class: cellClass(c) }, c.head))));
@@ -44,7 +54,8 @@ export function table(caption, columns, rows, keyOf, props) {
 			columns.map((c, k) => cell(c, k, row)))));
 	return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
 		h("table", { role: "table", class: (props && props.class) || null },
-			h("caption", { class: "hidden" }, caption), head, body));
+			h("caption", { class: "hidden" }, caption), head, body),
+		notKnown(unknown.map((c) => c.head)));
 }
 
 function cellClass(c) {
@@ -107,14 +118,38 @@ export function portLink(ctx, device, port) {
 	return h("a", { href: ctx.link("port", [device, port]) }, device + " " + port);
 }
 
+export function isSwitch(ctx, name) {
+	return ((ctx.frame && ctx.frame.devices) || []).some((d) => d.name === name);
+}
+
+export function hostLink(ctx, name) {
+	return h("a", { href: ctx.link("host", [name]) }, name);
+}
+
+const SWITCHES = [["down", "critical"], ["unknown", "unknown"], ["up", "ok"]];
+const TILES = 64; /* more that are up are folded: nobody looks for one among them */
+
+/* switches - by state with counts, those that need somebody first. */
+export function switches(ctx, rows) {
+	const of = (status) => rows.filter((d) => (SWITCHES.some(([name]) => name === d.status) ? d.status : "unknown") === status);
+	return h("div", {}, SWITCHES.map(([status, state]) => [status, state, of(status)]).filter(([, , some]) => some.length).map(([status, state, some]) => {
+		const head = [mark(state, format.count(some.length) + " " + status)];
+		const tiles = h("ul", { class: "tiles" }, some.map((d) => h("li", { key: d.name, class: state },
+			h("a", { href: ctx.link("device", [d.name]), title: d.reason || null }, d.name))));
+		return status === "up" && some.length > TILES ? h("details", { key: status, class: "switches" }, h("summary", {}, head), tiles)
+			: h("div", { key: status, class: "switches" }, h("p", {}, head), tiles);
+	}));
+}
+
 /* entityLink - what a document calls "leaf1", "leaf1:Ethernet1" or "node-010". */
 export function entityLink(ctx, name) {
 	const text = String(name);
 	const at = text.indexOf(":");
 	if (at > 0 && !["host", "switch", "unknown"].includes(text.slice(0, at)))
 		return portLink(ctx, text.slice(0, at), text.slice(at + 1));
-	const devices = (ctx.frame && ctx.frame.devices) || [];
-	if (devices.some((d) => d.name === text))
+	if (text.startsWith("host:"))
+		return hostLink(ctx, text.slice(5));
+	if (isSwitch(ctx, text))
 		return portLink(ctx, text, null);
 	return h("span", {}, text);
 }
@@ -132,10 +167,13 @@ export function confidence(v) {
 	return h("span", { title: format.ratio(v) }, "confidence " + word + " (" + format.ratio(v) + ")");
 }
 
-/* A definition list from [[name, content], ...]; pairs without content are left out. */
+/* A definition list from [[name, content], ...]; pairs without content are left out, several that nobody knows are named below. */
 export function facts(pairs) {
-	return h("dl", { class: "facts" }, pairs.filter((p) => p && p[1] !== null && p[1] !== undefined && p[1] !== "")
-		.map(([name, content]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, content))));
+	const some = pairs.filter((p) => p && p[1] !== null && p[1] !== undefined && p[1] !== "");
+	const unknown = some.filter((p) => p[1] === format.UNKNOWN);
+	const shown = unknown.length > 2 ? some.filter((p) => !unknown.includes(p)) : some;
+	return [h("dl", { key: "facts", class: "facts" }, shown.map(([name, content]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, content)))),
+		unknown.length > 2 ? notKnown(unknown.map(([name]) => name)) : null];
 }
 
 /* choice - a row of buttons of which one is pressed. */

@@ -275,7 +275,7 @@ def drill_mouse(b, url):
     check(runbook == url.split("#")[0].rstrip("/") + "/runbooks/pfc_storm", "the card links to %s" % runbook)
     b.click("main a[href*='#/tree']")
     b.wait("the tree", "location.hash.startsWith('#/tree?incident=') && " + READY)
-    check("leaf2" in b.text(".branches") and "<--" in b.text(".branches") and "1,000 ms/s" in b.text(".branches"), "the tree: %s" % b.text("main"))
+    check("leaf2" in b.text(".branches") and "<--" in b.text(".branches") and "100 %" in b.text(".branches"), "the tree: %s" % b.text("main"))
     check(b.js("return document.querySelectorAll('.tree-drawing .node').length") >= 6, "the tree is not drawn")
     b.click(".branches a[data-row]")
     b.wait("the port", "location.hash === '#/port/leaf2/Ethernet2' && " + READY)
@@ -332,6 +332,8 @@ def heat_map(b):
     b.wait("the matrix", "document.querySelectorAll('#heatmap [data-cell]').length === 16")
     check(b.js("return document.querySelectorAll('.history rect').length") > 10, "too few windows")
     check(b.js("return document.querySelectorAll('.heatmap .hot').length") == 0, "a cell is hot in a storm without traffic")
+    check(b.js("return document.querySelectorAll('.history .over').length") == 0, "crumbs of a storm without traffic are shown as imbalance")
+    dragged(b)
     tab_to(b, "the scrubber", "(e) => e.id === 'scrubber'")
     whole = b.text("#window")
     b.key(Keys.ARROW_LEFT)
@@ -346,6 +348,41 @@ def heat_map(b):
     b.wait("space plays", "/Stop/.test(document.querySelector('.scrubber').innerText)")
     b.key(Keys.SPACE)
     b.wait("and stops", "/Play/.test(document.querySelector('.scrubber').innerText)")
+
+
+def dragged(b):
+    """The time axis goes where the pointer goes, as long as it is down."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    strip = b.driver.find_element("css selector", ".history")
+    width = strip.size["width"]
+    times = b.text(".axis").split("\n")
+    check(len(times) == 5 and all(re.search(r"\d\d:\d\d:\d\dZ$", t) for t in times), "the axis has no times: %s" % times)
+    seen = []
+    ActionChains(b.driver).move_to_element_with_offset(strip, 3 - width // 2, 0).click_and_hold().perform()
+    for _ in range(2):
+        seen.append(b.text("#window"))
+        ActionChains(b.driver).move_by_offset(width // 2 - 3, 0).perform()
+    ActionChains(b.driver).release().perform()
+    seen.append(b.text("#window"))
+    ActionChains(b.driver).move_by_offset(-width // 3, 0).perform()
+    check(len(set(seen)) == 3 and times[0].split()[1] in seen[0], "dragging shows %s, the axis begins at %s" % (seen, times[0]))
+    check(b.text("#window") == seen[2], "it follows a pointer that is up")
+
+
+def roles(b):
+    """Who only waits, and who makes others wait; the page of the host where it began."""
+    go(b, "#/ports")
+    words = dict(b.js("return [...document.querySelectorAll('main tbody tr')].map((r) => [r.cells[0].innerText, r.cells[1].innerText])"))
+    for port, word in (("leaf2 Ethernet2", "ORIGIN"), ("spine1 Ethernet3", "passes it on"), ("spine2 Ethernet3", "victim")):
+        check(words.get(port) == word, "%s is called %s, not %s" % (port, words.get(port), word))
+    go(b, "#/overview")
+    check("passes it on" in b.text(".paused") and "Every uplink is idle" in b.text(".uplinks") and "8 up" in b.text(".devices"), "the wall: %s" % b.text("main"))
+    go(b, "#/host/node-010")
+    text = b.text("main")
+    for word in ("leaf2 Ethernet2", "train", "node-010 pauses leaf2:Ethernet2", "$960/h", "ORIGIN", "rocewatch blame node-010"):
+        check(word in text, "the host's page has no %s: %s" % (word, text))
+    go(b, "#/doctor")
+    check("Not known here: p95, Values/s, Missed." in b.text("main"), "what nobody knows is said in each row: %s" % b.text("main"))
 
 
 def trends(b, binary, db):
@@ -397,7 +434,7 @@ def read_pages(b, binary, db):
     links = [l for l in ask("topology", "show")["links"] if l["port"]]
     hashes = ["#/" + page for page in PAGES]
     hashes += ["#/incident/" + i["id"] for i in incidents] + ["#/tree?incident=" + i["id"] for i in incidents] + ["#/sheet/" + s["id"] for s in sheets]
-    hashes += ["#/device/" + links[0]["device"], "#/port/%s/%s" % (links[0]["device"], links[0]["port"].replace("/", "%2F")), "#/ecmp?leaf=" + links[0]["device"], "#/overview?around=1970-01-01T00%3A02%3A00Z"]
+    hashes += ["#/device/" + links[0]["device"], "#/port/%s/%s" % (links[0]["device"], links[0]["port"].replace("/", "%2F")), "#/ecmp?leaf=" + links[0]["device"], "#/host/" + links[0]["peer"].split(":")[1], "#/overview?around=1970-01-01T00%3A02%3A00Z"]
     for hash_text in hashes:
         go(b, hash_text)
         check("cannot be shown" not in b.text("main"), "%s: %s" % (hash_text, b.text("main")[:300]))
@@ -447,6 +484,7 @@ def recorded(b, work, binary):
     try:
         drill_mouse(b, web.url)
         drill_keyboard(b, web.url)
+        roles(b)
         keys(b)
         heat_map(b)
         trends(b, binary, db)

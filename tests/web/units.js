@@ -40,8 +40,8 @@ const ROWS = [
 	[format.measured, [0.071, 0, "ratio", "bound"], "at most 7.1 %"], [format.measured, [0.071, 0.02, "ratio", "bound"], "2 % to 7.1 %"],
 	[format.measured, [0.071, null, "ratio", "exact"], "7.1 %"], [format.measured, [7, null, "links", "estimated"], "about 7 links"],
 	[format.measured, [0, 0, "ratio", "unknown"], "unknown"], [format.measured, [null, null, "ratio", "exact"], "unknown"],
-	[format.pauseRate, [1, 1, true], "1,000 ms/s"], [format.pauseRate, [0, 0.071, false], "at most 71 ms/s"],
-	[format.pauseRate, [0.2, 0.5, false], "200 to 500 ms/s"], [format.pauseRate, [null, null, true], "unknown"],
+	[format.pauseRate, [1, 1, true], "100 %"], [format.pauseRate, [0, 0.071, false], "at most 7.1 %"],
+	[format.pauseRate, [0.2, 0.5, false], "20 % to 50 %"], [format.pauseRate, [null, null, true], "unknown"],
 	[format.plural, [1, "switch", "switches"], "1 switch"], [format.plural, [1200, "switch", "switches"], "1,200 switches"],
 
 	[route.parse, ["#/port/leaf1/Eth%2F1?range=6h"], { name: "port", args: ["leaf1", "Eth/1"], query: { range: "6h" } }],
