@@ -27,6 +27,7 @@ install(DIRECTORY ${CMAKE_BINARY_DIR}/schema/ DESTINATION ${CMAKE_INSTALL_DOCDIR
 # What the build generates from the program's tables: man pages and completion.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
 install(FILES config/prometheus/rocewatch.rules.yml config/prometheus/rocewatch.test.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/prometheus)
+install(FILES config/kubernetes/rocewatch.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/kubernetes)
 install(FILES config/grafana/rocewatch.json DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/grafana)
 # Reports: what mails them, and examples for cron and timers, which a site copies.
 install(PROGRAMS config/reports/mail-report DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch)
