@@ -176,7 +176,7 @@ static void tree_head(
 	fprintf(out, "%s to %s\n", when_text(doc_word(doc, "from")).s,
 		when_text(doc_word(doc, "to")).s);
 	fprintf(out,
-		"\"X <-- Y\": Y pauses X; share of the time of this range, 100 % = always\n"
+		"\"X <-- Y\": Y pauses X; share of the time of this range, 100 %% = always\n"
 		"\"+N\": N more ports of X. Levels: L1 the port alone, L2 others wait, L3 three "
 		"switches wait\n");
 }
