@@ -147,6 +147,12 @@ static bool samples_agree(const struct block_reader *reader)
 
 int block_open(struct block_reader *ret, const void *data, size_t size)
 {
+	return block_open_like(ret, data, size, NULL);
+}
+
+int block_open_like(
+	struct block_reader *ret, const void *data, size_t size, const struct block_reader *like)
+{
 	struct bytes bytes = bytes_of(data, size);
 
 	*ret = (struct block_reader){0};
@@ -162,7 +168,10 @@ int block_open(struct block_reader *ret, const void *data, size_t size)
 		open_fast(ret, &bytes);
 	ret->payload_size = bytes_left(&bytes);
 	ret->payload = bytes_take(&bytes, ret->payload_size);
-	if (!bytes_ok(&bytes) || !entities_ascend(ret) || !samples_agree(ret))
+	if (!bytes_ok(&bytes))
+		return -EBADMSG;
+	const bool known = like && block_same_series(like, ret);
+	if ((!known && !entities_ascend(ret)) || !samples_agree(ret))
 		return -EBADMSG;
 	return 0;
 }
@@ -416,18 +425,6 @@ static int read_fast(
 static bool same_bytes(const uint8_t *left, size_t n_left, const uint8_t *right, size_t n_right)
 {
 	return n_left == n_right && (n_left == 0 || memcmp(left, right, n_left) == 0);
-}
-
-bool block_stands(const struct block_reader *left, const struct block_reader *right)
-{
-	const size_t n_sizes = ((size_t)left->n_samples + 1) / 2;
-	const bool single = left->n_series == left->n_samples;
-	if (!left->fast || !right->fast || !single || left->is_f64 != right->is_f64 ||
-		left->n_samples != right->n_samples)
-		return false;
-	return block_same_series(left, right) &&
-		same_bytes(left->sizes, n_sizes, right->sizes, n_sizes) &&
-		same_bytes(left->payload, left->payload_size, right->payload, right->payload_size);
 }
 
 static int read_series(

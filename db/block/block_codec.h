@@ -88,6 +88,10 @@ struct block_reader {
  * written.
  */
 int block_open(struct block_reader *ret, const void *data, size_t size);
+/* block_open_like - cheaper where it has the same series as the open block @like; NULL: as above.
+ */
+int block_open_like(
+	struct block_reader *ret, const void *data, size_t size, const struct block_reader *like);
 
 static inline uint32_t block_series(const struct block_reader *reader)
 {
@@ -133,11 +137,6 @@ uint32_t block_instants_max(const struct block_reader *reader);
 int block_read_matrix(struct block_reader *reader, uint64_t *value, size_t stride, int64_t *t_ns);
 /* block_same_series - do two blocks of the kind have the same series? */
 bool block_same_series(const struct block_reader *left, const struct block_reader *right);
-
-/* block_stands - does @right say of each series what @left says, one value, whatever its time? Only
- * blocks of BLOCK_FAST with one sample a series are compared, by their bytes; false says nothing.
- */
-bool block_stands(const struct block_reader *left, const struct block_reader *right);
 
 /* block_instants - the instants of series @i alone, in @a; those of the series before where they
  * are the same and shared with it (block_share()). *@ret_marked: some samples have flags of their
@@ -185,8 +184,10 @@ static inline uint32_t tail_metrics(const struct tail_reader *tail)
 /* tail_metric_number - of metric @i; ascending. tail_find - the @i of a metric, or -1. */
 int64_t tail_metric_number(const struct tail_reader *tail, uint32_t i);
 int64_t tail_find(const struct tail_reader *tail, int64_t metric);
-/* tail_metric - opens the samples of metric @i. 0 or -EBADMSG. */
-int tail_metric(const struct tail_reader *tail, uint32_t i, struct block_reader *ret);
+/* tail_metric - opens the samples of metric @i; @like as block_open_like() takes it. 0 or -EBADMSG.
+ */
+int tail_metric(const struct tail_reader *tail, uint32_t i, const struct block_reader *like,
+	struct block_reader *ret);
 
 /*
  * tail_grid - rows of one metric side by side, which is how nearly all of them lie: each has one
@@ -199,8 +200,6 @@ struct tail_grid_row {
 };
 struct tail_grid {
 	struct block_reader first;
-	const uint8_t *head; /* what the rows have in common */
-	size_t head_size;
 	struct tail_grid_row *rows;
 	int64_t *t_ns; /* of each row */
 	size_t n, cap_rows, cap_t_ns;
@@ -213,5 +212,9 @@ void tail_grid_clear(struct tail_grid *grid);
 /* tail_grid_add - metric @i of a row, whose bytes are lent until the grid is cleared; false: it is
  * not of the kind, which says nothing about whether it is damaged. */
 bool tail_grid_add(struct tail_grid *grid, const struct tail_reader *tail, uint32_t i);
+/* tail_grid_take - the same of an open metric of a row, whose bytes are lent as those. */
+bool tail_grid_take(struct tail_grid *grid, const struct block_reader *reader);
+/* tail_grid_stands - do all rows say the same values? */
+bool tail_grid_stands(const struct tail_grid *grid);
 /* tail_grid_matrix - all values, lent until the next call; false: a row is damaged. */
 bool tail_grid_matrix(struct tail_grid *grid, struct block_matrix *ret);

@@ -111,13 +111,15 @@ int64_t tail_find(const struct tail_reader *tail, int64_t metric)
 	return -1;
 }
 
-int tail_metric(const struct tail_reader *tail, uint32_t i, struct block_reader *ret)
+int tail_metric(const struct tail_reader *tail, uint32_t i, const struct block_reader *like,
+	struct block_reader *ret)
 {
 	uint64_t begin = 0;
 
 	if (i > 0)
 		begin = tail_end(tail, i - 1);
-	return block_open(ret, tail->segments + begin, (size_t)(tail_end(tail, i) - begin));
+	return block_open_like(
+		ret, tail->segments + begin, (size_t)(tail_end(tail, i) - begin), like);
 }
 
 /* ---- rows side by side --------------------------------------------------------------- */
@@ -138,60 +140,60 @@ void tail_grid_done(struct tail_grid *grid)
 	*grid = (struct tail_grid){0};
 }
 
-/* The first row, by which the others are measured. */
-static bool grid_begin(struct tail_grid *grid, const uint8_t *data, size_t size)
+/* One sample of each series, of one instant and without an exception. */
+static bool grid_takes(const struct block_reader *row)
 {
-	struct block_reader *first = &grid->first;
-
-	if (block_open(first, data, size) < 0 || !first->fast || first->n_lists != 1 ||
-		first->n_samples != first->n_series || first->runs_size > 0)
-		return false;
-	grid->head = data;
-	grid->head_size = (size_t)(first->entities + first->entities_size - data);
-	return first->lists_size + first->time_places_size + first->places_size == 0;
+	return row->fast && row->n_lists == 1 && row->n_samples == row->n_series &&
+		row->runs_size == 0 &&
+		row->lists_size + row->time_places_size + row->places_size == 0;
 }
 
-/* What follows the head: the instant, and the values. */
-static bool grid_rest(const struct tail_grid *grid, struct bytes *bytes, int64_t *ret_t_ns,
-	struct tail_grid_row *ret)
+bool tail_grid_take(struct tail_grid *grid, const struct block_reader *reader)
 {
-	const uint64_t times_size = bits_uvar(bytes);
-	struct bytes times = bytes_of(bytes_take(bytes, times_size), times_size);
+	const struct block_reader *first = &grid->first;
+	struct bytes times = bytes_of(reader->times, reader->times_size);
 	uint64_t t_ns;
 
-	if (!bytes_ok(bytes) || bits_uvar(&times) != 1 || number_decode(&times, 1, &t_ns, NULL) < 0)
+	if (!grid_takes(reader) || bits_uvar(&times) != 1 ||
+		number_decode(&times, 1, &t_ns, NULL) < 0)
 		return false;
-	const uint64_t runs_size = bits_uvar(bytes);
-	ret->sizes = bytes_take(bytes, ((size_t)grid->first.n_samples + 1) / 2);
-	ret->values_size = bytes_left(bytes);
-	ret->values = bytes_take(bytes, ret->values_size);
-	*ret_t_ns = (int64_t)t_ns;
-	return bytes_ok(bytes) && runs_size == 0;
+	if (grid->n == 0)
+		grid->first = *reader;
+	else if (first->is_f64 != reader->is_f64 || first->flags != reader->flags ||
+		first->source != reader->source || first->window_ms != reader->window_ms ||
+		!block_same_series(first, reader))
+		return false;
+	if (grid->n > 0 && (int64_t)t_ns <= grid->t_ns[grid->n - 1])
+		return false;
+	rw_grow(grid->rows, grid->n, grid->cap_rows);
+	rw_grow(grid->t_ns, grid->n, grid->cap_t_ns);
+	grid->rows[grid->n] =
+		(struct tail_grid_row){reader->sizes, reader->payload, reader->payload_size};
+	grid->t_ns[grid->n++] = (int64_t)t_ns;
+	return true;
 }
 
 bool tail_grid_add(struct tail_grid *grid, const struct tail_reader *tail, uint32_t i)
 {
-	uint64_t begin = 0;
-	struct tail_grid_row row;
-	int64_t t_ns;
+	const struct block_reader *like = NULL;
+	struct block_reader reader;
 
-	if (i > 0)
-		begin = tail_end(tail, i - 1);
-	const size_t size = (size_t)(tail_end(tail, i) - begin);
-	const uint8_t *data = tail->segments + begin;
-	if (grid->n == 0 && !grid_begin(grid, data, size))
-		return false;
-	struct bytes bytes = bytes_of(data, size);
-	const uint8_t *head = bytes_take(&bytes, grid->head_size);
-	if (!head || memcmp(head, grid->head, grid->head_size) != 0 ||
-		!grid_rest(grid, &bytes, &t_ns, &row))
-		return false;
-	if (grid->n > 0 && t_ns <= grid->t_ns[grid->n - 1])
-		return false;
-	rw_grow(grid->rows, grid->n, grid->cap_rows);
-	rw_grow(grid->t_ns, grid->n, grid->cap_t_ns);
-	grid->rows[grid->n] = row;
-	grid->t_ns[grid->n++] = t_ns;
+	if (grid->n > 0)
+		like = &grid->first;
+	return tail_metric(tail, i, like, &reader) == 0 && tail_grid_take(grid, &reader);
+}
+
+bool tail_grid_stands(const struct tail_grid *grid)
+{
+	const size_t n_sizes = ((size_t)grid->first.n_samples + 1) / 2;
+
+	for (size_t k = 1; k < grid->n; k++) {
+		const struct tail_grid_row *row = &grid->rows[k], *before = row - 1;
+		if (row->values_size != before->values_size ||
+			memcmp(row->sizes, before->sizes, n_sizes) != 0 ||
+			memcmp(row->values, before->values, row->values_size) != 0)
+			return false;
+	}
 	return true;
 }
 

@@ -99,7 +99,7 @@ static bool stat_tail_row(
 		return false;
 	for (uint32_t i = 0; i < tail_metrics(&tail); i++) {
 		struct block_reader block;
-		if (tail_metric(&tail, i, &block) < 0)
+		if (tail_metric(&tail, i, NULL, &block) < 0)
 			return false;
 		stat_metric_add(stat, metrics, tail_metric_number(&tail, i), block_samples(&block));
 	}

@@ -23,7 +23,7 @@ static void read_row(const void *data, size_t size)
 		size_t n = 0, cap = 0;
 		if (tail_find(&tail, tail_metric_number(&tail, i)) != i)
 			abort();
-		if (tail_metric(&tail, i, &reader) == 0 && block_samples(&reader) < 100000)
+		if (tail_metric(&tail, i, NULL, &reader) == 0 && block_samples(&reader) < 100000)
 			block_decode(&reader, &back, &n, &cap);
 		free(back);
 	}

@@ -29,6 +29,7 @@ enum blocks_statement {
 	BLOCKS_TAIL_AFTER,
 	BLOCKS_UP,
 	BLOCKS_DOWN,
+	BLOCKS_ANY,
 	BLOCKS_DATA,
 	BLOCKS_LAST_OF,
 	BLOCKS_FIRST_OF,
@@ -56,7 +57,7 @@ struct blocks {
 	/* the device at hand (blocks_device()): rows of the tail that reach into the range, by id,
 	 * and older ones, newest first */
 	int64_t device, from_ns, to_ns;
-	bool has_device;
+	bool has_device, has_blocks; /* blocks of whatever metric and time */
 	struct arena *tail_arena;
 	struct tail_rows inside, older;
 	bool older_listed;
@@ -89,14 +90,18 @@ int blocks_metrics(struct blocks *blocks, int64_t device, bool has[METRIC_COUNT]
 bool blocks_may_have(const struct blocks *blocks, const bool has[METRIC_COUNT], unsigned metric);
 /* blocks_range - the same device, a range within that of blocks_device(). */
 void blocks_range(struct blocks *blocks, int64_t from_ns, int64_t to_ns);
-/* blocks_tail_segment - the part of @row that has @number. *@ret_has false: it has none. */
+/* blocks_older - fills .older, without reading the rows. */
+int blocks_older(struct blocks *blocks);
+/* blocks_tail_segment - the part of @row that has @number. *@ret_has false: it has none. @like: as
+ * block_open_like() takes it. */
 int blocks_tail_segment(struct blocks *blocks, struct tail_row *row, int64_t number,
-	struct block_reader *ret, bool *ret_has);
+	const struct block_reader *like, struct block_reader *ret, bool *ret_has);
 
 struct gather_want {
 	unsigned metric;
 	bool anchors; /* and the newest sample of each series before .from_ns of blocks_device() */
 	bool late; /* with samples that came too late */
+	bool moving; /* series with one value from their anchor on may be left out */
 	/* only these, ascending; NULL = all */
 	const int64_t *entities;
 	size_t n_entities;
@@ -122,7 +127,3 @@ struct gathered { /* a series; strictly ascending t_ns; lent in the arena, colum
  */
 int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct arena *a,
 	struct gathered **ret, size_t *ret_n);
-
-/* blocks_still - *@ret: each series of @metric has one value in the range of blocks_device() and
- * before it, as rows of the tail show that need not be decoded; false says nothing. */
-int blocks_still(struct blocks *blocks, unsigned metric, bool *ret);

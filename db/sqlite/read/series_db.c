@@ -63,6 +63,9 @@ static uint32_t names_own(
 	return entities_intern(db->entities, device, other.s, priority);
 }
 
+/* Numbers that this program's files have: an array holds them. */
+enum { NUMBERS_NEAR = 1 << 22 };
+
 /* Enters the row at hand: id, device, port, priority, gone_ns. Returns our id, ENTITY_NONE when it
  * cannot be used. */
 static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
@@ -82,7 +85,17 @@ static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
 	name->file_id = file_id;
 	name->version = db->taking_version;
 	name->gone_ns = sqlite3_column_int64(st, 4);
-	map_put(db->ids, (uint64_t)file_id, id);
+	if (file_id < 0 || file_id >= NUMBERS_NEAR) {
+		map_put(db->far, (uint64_t)file_id, id);
+		return id;
+	}
+	if ((size_t)file_id >= db->n_near) {
+		const size_t n = (size_t)file_id + (size_t)file_id / 2 + 64;
+		db->near = rw_realloc(db->near, n * sizeof(*db->near));
+		memset(db->near + db->n_near, 0, (n - db->n_near) * sizeof(*db->near));
+		db->n_near = n;
+	}
+	db->near[file_id] = id;
 	return id;
 }
 
@@ -234,7 +247,7 @@ static int load_present(struct series_db *db, int64_t from_ns)
 	int rc;
 
 	const int64_t all = sqlite_int(db->db, "SELECT max(id) FROM entity", 0, &rc);
-	if ((int64_t)map_count(db->ids) * 4 < all)
+	if ((int64_t)entities_count(db->entities) * 4 < all)
 		sql = "SELECT s.entity, s.metric FROM entity e INDEXED BY entity_gone "
 		      "CROSS JOIN series s ON s.entity=e.id WHERE e.gone_ns>=?1";
 	if (rc == SQLITE_OK)
@@ -244,17 +257,16 @@ static int load_present(struct series_db *db, int64_t from_ns)
 	sqlite3_bind_int64(st, 1, from_ns);
 	memset(row.after, -1, sizeof(row.after));
 	int64_t file_id = -1;
-	uint64_t id = ENTITY_NONE;
+	uint32_t id = ENTITY_NONE;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		const int metric = metric_row_of(&row, (const char *)sqlite3_column_text(st, 1));
 		if (sqlite3_column_int64(st, 0) != file_id) {
 			file_id = sqlite3_column_int64(st, 0);
-			id = ENTITY_NONE;
-			map_get(db->ids, (uint64_t)file_id, &id);
+			id = series_numbered(db, file_id);
 		}
 		if (metric >= 0 && id != ENTITY_NONE)
-			db->present[id * SERIES_WORDS + (unsigned)metric / 64] |= UINT64_C(1)
-				<< (metric % 64);
+			db->present[(size_t)id * SERIES_WORDS + (unsigned)metric / 64] |=
+				UINT64_C(1) << (metric % 64);
 	}
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;
@@ -275,6 +287,9 @@ int series_names_load(struct series_db *db, int64_t from_ns)
 	return series_names_lanes(db, from_ns, 0);
 }
 
+/* What is asked for next is often a little older, and few names are gone by then. */
+#define NAMES_BEFORE_NS (3600 * NS_PER_S)
+
 int series_names_lanes(struct series_db *db, int64_t from_ns, unsigned lanes)
 {
 	int64_t version;
@@ -293,6 +308,8 @@ int series_names_lanes(struct series_db *db, int64_t from_ns, unsigned lanes)
 		more &= ~db->names_lanes; /* the others are there */
 	if (db->names_loaded && from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;
+	else if (from_ns > INT64_MIN + NAMES_BEFORE_NS)
+		from_ns -= NAMES_BEFORE_NS;
 	size_t n;
 	db->taking_version = version;
 	rc = load_entities(db, from_ns, NULL, more, &n);
@@ -449,25 +466,17 @@ int series_present_load(struct series_db *db, int64_t from_ns)
 
 int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret)
 {
-	uint64_t id;
-
-	*ret = ENTITY_NONE;
-	if (map_get(db->ids, (uint64_t)file_id, &id)) {
-		*ret = (uint32_t)id;
+	*ret = series_numbered(db, file_id);
+	if (*ret != ENTITY_NONE)
 		return SQLITE_OK;
-	}
 	return names_by_number(db, file_id, ret);
 }
 
 int series_name_now(struct series_db *db, int64_t file_id, uint32_t *ret)
 {
-	uint64_t id;
-
-	if (map_get(db->ids, (uint64_t)file_id, &id) &&
-		db->names[id].version == db->names_version) {
-		*ret = (uint32_t)id;
+	*ret = series_numbered(db, file_id);
+	if (*ret != ENTITY_NONE && db->names[*ret].version == db->names_version)
 		return SQLITE_OK;
-	}
 	*ret = ENTITY_NONE;
 	db->taking_version = db->names_version;
 	return names_by_number(db, file_id, ret);
@@ -636,7 +645,7 @@ static int open_reader_file(struct series_db *db, struct err *e)
 			"%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it",
 			db->path);
 	rc = sqlite_exec(
-		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
+		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY");
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
 	db->blocks = blocks_new(db->db);
@@ -650,7 +659,7 @@ int series_db_open(const char *path, struct series_db **ret, struct err *e)
 
 	db->path = rw_strdup(path);
 	db->entities = entities_new();
-	db->ids = map_new();
+	db->far = map_new();
 	db->texts = map_new();
 	int r = open_reader_file(db, e);
 	if (r < 0) {
@@ -670,7 +679,8 @@ void series_db_close(struct history *history)
 	sqlite3_finalize(db->naming);
 	sqlite3_close(db->db);
 	entities_free(db->entities);
-	map_free(db->ids);
+	map_free(db->far);
+	free(db->near);
 	map_free(db->texts);
 	smap_free(db->parts);
 	free(db->names);

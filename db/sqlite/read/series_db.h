@@ -25,7 +25,10 @@ struct series_db {
 	struct entities *entities;
 	struct series_name *names; /* by entity */
 	uint32_t n_names;
-	struct map *ids, *texts; /* number in the file -> our id */
+	/* number in the file -> our id, ENTITY_NONE; in .far numbers that others' files have */
+	uint32_t *near;
+	size_t n_near;
+	struct map *far, *texts;
 	int text_rc; /* a text could not be read since series_begin() */
 	int names_rc; /* names could not be read; the next transaction says so */
 	/* names that were known at .names_from_ns or later are loaded, as of .names_version */
@@ -105,6 +108,16 @@ static inline bool series_present(const struct series_db *db, uint32_t entity, u
 		return false;
 	return db->present[(size_t)entity * SERIES_WORDS + metric / 64] >> (metric % 64) & 1;
 }
+/* series_numbered - our id of a name by its number in the file, as far as names were read; else
+ * ENTITY_NONE. */
+static inline uint32_t series_numbered(const struct series_db *db, int64_t file_id)
+{
+	uint64_t id = ENTITY_NONE;
+	if (file_id >= 0 && (size_t)file_id < db->n_near)
+		return db->near[file_id];
+	map_get(db->far, (uint64_t)file_id, &id);
+	return (uint32_t)id;
+}
 /* Was the name known at @from_ns or later? One that was gone by then has no part in what is read.
  */
 static inline bool series_known(const struct series_db *db, uint32_t entity, int64_t from_ns)
@@ -119,12 +132,6 @@ int series_begin_bare(struct series_db *db);
 void series_end(struct series_db *db);
 
 /* ---- what windows and slices are made of ------------------------------------- */
-
-struct series_list { /* the series of a window under construction */
-	struct arena *arena;
-	struct series *v;
-	size_t n, cap;
-};
 
 /* A slice of time of each_sample(): which samples, and those that were read. */
 struct series_slice {

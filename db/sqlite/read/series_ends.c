@@ -106,7 +106,7 @@ static int ends_read_tail(struct ends *ends, int64_t id)
 			break;
 		if (ends->blocks->number[m] != 0)
 			rc = blocks_tail_segment(
-				ends->blocks, &row, ends->blocks->number[m], &reader, &has);
+				ends->blocks, &row, ends->blocks->number[m], NULL, &reader, &has);
 		if (rc == SQLITE_OK && has)
 			rc = ends_read_block(ends, &reader);
 	}
@@ -670,7 +670,8 @@ static int ends_of_metric(struct ends *ends, int64_t number)
 		bool has = false;
 		ends->bound_ns = ends_of_row(ends, rows->v[i].from_ns, rows->v[i].to_ns);
 		if (ends_better(ends, ends->bound_ns))
-			rc = blocks_tail_segment(ends->blocks, &rows->v[i], number, &reader, &has);
+			rc = blocks_tail_segment(
+				ends->blocks, &rows->v[i], number, NULL, &reader, &has);
 		if (rc == SQLITE_OK && has)
 			rc = ends_read_block(ends, &reader);
 	}

@@ -456,10 +456,8 @@ struct scan_usage { /* of one series_usage() */
 static bool scan_knows(void *arg, int64_t file_id)
 {
 	const struct scan *scan = arg;
-	uint64_t id;
 
-	return map_get(scan->db->ids, (uint64_t)file_id, &id) &&
-		series_known(scan->db, (uint32_t)id, scan->slice.from_ns);
+	return series_known(scan->db, series_numbered(scan->db, file_id), scan->slice.from_ns);
 }
 
 static int scan_usage_name(void *arg, int64_t file_id, uint32_t *ret)
@@ -547,7 +545,11 @@ struct filler {
 	struct series_db *db;
 	const struct window_spec *spec;
 	int64_t from_ns, to_ns;
-	struct series_list list;
+	struct arena *arena; /* of the window */
+	struct series_list { /* of each metric, device by device */
+		struct series *v;
+		size_t n, cap;
+	} lists[METRIC_COUNT];
 	/* the wanted entities, where only some are: by device and number in the file */
 	struct wanted {
 		uint32_t device;
@@ -614,10 +616,8 @@ static void filler_choose_lanes(struct filler *filler)
 static bool filler_knows(void *arg, int64_t file_id)
 {
 	const struct filler *filler = arg;
-	uint64_t id;
 
-	return map_get(filler->db->ids, (uint64_t)file_id, &id) &&
-		series_known(filler->db, (uint32_t)id, filler->from_ns);
+	return series_known(filler->db, series_numbered(filler->db, file_id), filler->from_ns);
 }
 
 /* ---- samples ------------------------------------------------------------------ */
@@ -625,7 +625,7 @@ static bool filler_knows(void *arg, int64_t file_id)
 /* The texts of a file have numbers of their own. */
 static const uint64_t *filler_texts(struct filler *filler, const struct gathered *series)
 {
-	uint64_t *ids = arena_array(filler->list.arena, uint64_t, series->n);
+	uint64_t *ids = arena_array(filler->arena, uint64_t, series->n);
 
 	for (uint32_t i = 0; i < series->n; i++)
 		ids[i] = series_text_of(filler->db, (int64_t)series->value[i]);
@@ -639,7 +639,7 @@ static int filler_take(struct filler *filler, unsigned metric, const struct gath
 
 	if (rc != SQLITE_OK || !series_known(filler->db, id, filler->from_ns))
 		return rc;
-	struct series_list *list = &filler->list;
+	struct series_list *list = &filler->lists[metric];
 	rw_grow(list->v, list->n, list->cap);
 	struct series *to = &list->v[list->n++];
 	*to = (struct series){.entity = id,
@@ -676,7 +676,7 @@ static int fill_device(struct filler *filler, const int64_t *entities, size_t n_
 			.n_entities = n_entities,
 			.known = filler_knows,
 			.arg = filler};
-		rc = blocks_gather(blocks, &want, filler->list.arena, &series, &n);
+		rc = blocks_gather(blocks, &want, filler->arena, &series, &n);
 		for (size_t k = 0; rc == SQLITE_OK && k < n; k++)
 			rc = filler_take(filler, want.metric, &series[k]);
 	}
@@ -736,21 +736,17 @@ static bool gathered_opens(unsigned metric, const struct gathered *series)
  * stand still. */
 static int filler_open_by(struct filler *filler, unsigned metric, size_t *n)
 {
-	const struct gather_want want = {.metric = metric, .anchors = true};
+	const struct gather_want want = {.metric = metric,
+		.anchors = true,
+		.moving = metric_info(metric)->kind != METRIC_STATE};
 	struct gathered *series;
 	size_t n_series;
 	const size_t n_before = *n;
 	size_t at = 0;
 	uint32_t id;
-	bool still = false;
-	int rc = SQLITE_OK;
 
-	if (metric_info(metric)->kind != METRIC_STATE)
-		rc = blocks_still(filler->db->blocks, metric, &still);
-	if (rc != SQLITE_OK || still)
-		return rc;
 	arena_reset(filler->scratch);
-	rc = blocks_gather(filler->db->blocks, &want, filler->scratch, &series, &n_series);
+	int rc = blocks_gather(filler->db->blocks, &want, filler->scratch, &series, &n_series);
 	for (size_t k = 0; rc == SQLITE_OK && k < n_series; k++) {
 		while (at < n_before && filler->file_ids[at] < series[k].entity)
 			at++;
@@ -839,7 +835,7 @@ static int fill_flows(struct filler *filler, struct window *window)
 		flow_row_read(st, entity, &v[n++]);
 	}
 	if (rc == SQLITE_DONE && n > 0) {
-		struct flow_sample *kept = arena_array(filler->list.arena, struct flow_sample, n);
+		struct flow_sample *kept = arena_array(filler->arena, struct flow_sample, n);
 		memcpy(kept, v, n * sizeof(*v));
 		window_give_flows(window, kept, n);
 	}
@@ -851,26 +847,37 @@ static int fill_flows(struct filler *filler, struct window *window)
 
 /* ---- the window ------------------------------------------------------------------ */
 
-/* By (metric, entity). They come device by device: sorted by metric in one pass, and each metric's
- * stretch is mostly in order then. */
-static void filler_sort(struct filler *filler, struct series *to)
+/* All series by (metric, entity), into the window. A metric's come device by device, which is
+ * mostly in order. Each list is freed once it is copied: there are millions of series. */
+static void filler_give(struct filler *filler, struct window *window)
 {
-	const struct series_list *list = &filler->list;
-	size_t at[METRIC_COUNT + 1] = {0};
+	size_t n = 0;
 
-	for (size_t i = 0; i < list->n; i++)
-		at[list->v[i].metric + 1]++;
 	for (size_t m = 0; m < METRIC_COUNT; m++)
-		at[m + 1] += at[m];
-	for (size_t i = 0; i < list->n; i++)
-		to[at[list->v[i].metric]++] = list->v[i];
-	for (size_t m = 0, first = 0; m < METRIC_COUNT; first = at[m++]) {
+		n += filler->lists[m].n;
+	struct series *to = arena_array(filler->arena, struct series, n);
+	window->series = to;
+	window->n_series = n;
+	for (size_t m = 0; m < METRIC_COUNT; to += filler->lists[m++].n) {
+		struct series_list *list = &filler->lists[m];
 		bool sorted = true;
-		for (size_t i = first + 1; i < at[m]; i++)
-			sorted &= to[i - 1].entity < to[i].entity;
+		for (size_t i = 1; i < list->n; i++)
+			sorted &= list->v[i - 1].entity < list->v[i].entity;
+		if (list->n > 0)
+			memcpy(to, list->v, list->n * sizeof(*to));
 		if (!sorted)
-			qsort(to + first, at[m] - first, sizeof(*to), series_order);
+			qsort(to, list->n, sizeof(*to), series_order);
+		free(list->v);
+		list->v = NULL;
 	}
+}
+
+static void filler_done(struct filler *filler)
+{
+	for (size_t m = 0; m < METRIC_COUNT; m++)
+		free(filler->lists[m].v);
+	free(filler->wanted);
+	free(filler->file_ids);
 }
 
 /* Whose names are read before: without anchors none need be known that has no sample, so queues are
@@ -909,8 +916,8 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 {
 	struct series_db *db = series_db_of(history);
 	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
-	struct filler filler = {
-		.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns, .list = {.arena = a}};
+	rw_cleanup(filler_done) struct filler filler = {
+		.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns, .arena = a};
 	rw_cleanup(arena_freep) struct arena *scratch = arena_new();
 	filler.scratch = scratch;
 	int r = 0, rc = series_begin_bare(db);
@@ -934,15 +941,9 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
 	if (r == 0) {
-		struct series *kept = arena_array(a, struct series, filler.list.n);
-		filler_sort(&filler, kept);
-		window.series = kept;
-		window.n_series = filler.list.n;
+		filler_give(&filler, &window);
 		*ret = window;
 	}
-	free(filler.list.v);
-	free(filler.wanted);
-	free(filler.file_ids);
 	return r;
 }
 
@@ -951,17 +952,13 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 /* Of the device at hand. Names are looked up of queues that moved alone. */
 static int moved_of(struct series_db *db, unsigned metric, struct arena *scratch, unsigned *ret)
 {
-	const struct gather_want want = {.metric = metric, .anchors = true};
+	const struct gather_want want = {.metric = metric, .anchors = true, .moving = true};
 	struct gathered *series;
 	size_t n;
 	uint32_t id;
-	bool still;
-	int rc = blocks_still(db->blocks, metric, &still);
 
-	if (rc != SQLITE_OK || still)
-		return rc;
 	arena_reset(scratch);
-	rc = blocks_gather(db->blocks, &want, scratch, &series, &n);
+	int rc = blocks_gather(db->blocks, &want, scratch, &series, &n);
 	for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
 		if (!series_moved(series[i].value, series[i].n))
 			continue;

@@ -730,7 +730,7 @@ static int job_take_row(struct store_writer *writer, size_t at, int64_t metric)
 	const size_t first = seal->n_fresh;
 	struct block_reader block;
 
-	if (tail_metric(&row->reader, row->at++, &block) < 0 ||
+	if (tail_metric(&row->reader, row->at++, NULL, &block) < 0 ||
 		block_decode(&block, &seal->fresh, &seal->n_fresh, &seal->cap_fresh) < 0)
 		return SQLITE_CORRUPT;
 	if (!row->split)

@@ -327,7 +327,7 @@ static int late_row_encode(struct late *late, const struct tail_reader *row)
 	late->n = late->data.n = 0;
 	for (uint32_t i = 0; i < n_parts; i++) {
 		const size_t first = late->n;
-		if (tail_metric(row, i, &block) < 0 ||
+		if (tail_metric(row, i, NULL, &block) < 0 ||
 			block_decode(&block, &late->v, &late->n, &late->cap) < 0)
 			return SQLITE_CORRUPT;
 		late_mark(late, first);

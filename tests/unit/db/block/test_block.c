@@ -456,7 +456,7 @@ static void test_tail(void **state)
 		assert_int_equal(tail_metric_number(&tail, i), segments[i].metric);
 		assert_int_equal(tail_find(&tail, segments[i].metric), i);
 		assert_int_equal(tail_find(&tail, segments[i].metric + 1), -1);
-		assert_int_equal(tail_metric(&tail, i, &reader), 0);
+		assert_int_equal(tail_metric(&tail, i, NULL, &reader), 0);
 		check_whole(&reader, segments[i].samples, segments[i].n);
 	}
 	for (size_t cut = 0; cut < 40; cut++) {

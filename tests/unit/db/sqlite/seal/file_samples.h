@@ -106,7 +106,7 @@ static inline void file_samples_tail(struct file_samples *to, sqlite3 *db)
 			const int64_t metric = tail_metric_number(&row, i);
 			assert_true(metric / 8 < sqlite3_column_bytes(st, 3));
 			assert_true(bits[metric / 8] >> metric % 8 & 1);
-			assert_int_equal(tail_metric(&row, i, &reader), 0);
+			assert_int_equal(tail_metric(&row, i, NULL, &reader), 0);
 			n += (int64_t)file_samples_add(to, metric, &reader, &least, &most);
 		}
 		assert_true(n == sqlite3_column_int64(st, 2));
