@@ -38,6 +38,7 @@ struct entities {
 	uint32_t known;
 	uint32_t *slots; /* ids by hash, 0 = free; a power of two */
 	uint32_t n_slots;
+	struct noun *near[2]; /* the device and the port that were parents last; NULL */
 	uint32_t *fresh; /* ids given since entities_fresh_done() */
 	size_t n_fresh, cap_fresh;
 	struct noun **gone; /* released, and not yet reclaimed */
@@ -128,10 +129,9 @@ static bool noun_is(
 		strcmp(noun->entity.port, port) == 0 && strcmp(noun->entity.device, device) == 0;
 }
 
-static struct noun *noun_find(
-	const struct entities *entities, const char *device, const char *port, int priority)
+static struct noun *noun_hashed(const struct entities *entities, uint64_t hash, const char *device,
+	const char *port, int priority)
 {
-	const uint64_t hash = noun_hash(entities, device, port, priority);
 	const uint32_t mask = entities->n_slots - 1;
 
 	for (uint32_t i = (uint32_t)hash & mask; entities->slots[i]; i = (i + 1) & mask) {
@@ -140,6 +140,25 @@ static struct noun *noun_find(
 			return noun;
 	}
 	return NULL;
+}
+
+static struct noun *noun_find(
+	const struct entities *entities, const char *device, const char *port, int priority)
+{
+	const uint64_t hash = noun_hash(entities, device, port, priority);
+
+	return noun_hashed(entities, hash, device, port, priority);
+}
+
+/* The device (@port "") or port itself, as the parent of a name: mostly that of the one before. */
+static struct noun *noun_parent(struct entities *entities, const char *device, const char *port)
+{
+	struct noun **near = &entities->near[*port != '\0'];
+
+	if (!*near || strcmp((*near)->entity.port, port) != 0 ||
+		strcmp((*near)->entity.device, device) != 0)
+		*near = noun_find(entities, device, port, PRIO_NONE);
+	return *near;
 }
 
 static struct noun *noun_at(const struct entities *entities, uint32_t id)
@@ -249,8 +268,8 @@ static char *entity_name_clean(const char *name)
 	return text_clean_copy(name);
 }
 
-static struct noun *noun_add(struct entities *entities, const char *device, const char *port,
-	int priority, struct noun *parent)
+static struct noun *noun_add(struct entities *entities, uint64_t hash, const char *device,
+	const char *port, int priority, struct noun *parent)
 {
 	const size_t n = strlen(port) + 1;
 	struct noun *noun = rw_calloc(1, sizeof(*noun) + n);
@@ -261,7 +280,7 @@ static struct noun *noun_add(struct entities *entities, const char *device, cons
 		.device = device_intern(entities, device),
 		.port = noun->port,
 		.priority = (int16_t)priority};
-	noun->hash = noun_hash(entities, device, port, priority);
+	noun->hash = hash;
 	noun->seen_ns = entities->now_ns;
 	if (parent) {
 		noun->entity.parent = parent->entity.id;
@@ -279,7 +298,8 @@ uint32_t entities_intern(
 	struct entities *entities, const char *device, const char *port, int priority)
 {
 	port = str_or(port, "");
-	struct noun *noun = noun_find(entities, device, port, priority);
+	const uint64_t hash = noun_hash(entities, device, port, priority);
+	struct noun *noun = noun_hashed(entities, hash, device, port, priority);
 	if (noun)
 		return noun->entity.id;
 	rw_cleanup(freep) char *clean_device = entity_name_clean(device);
@@ -287,26 +307,28 @@ uint32_t entities_intern(
 	if (clean_device || clean_port)
 		return entities_intern(
 			entities, str_or(clean_device, device), str_or(clean_port, port), priority);
-	struct noun *of = noun_find(entities, device, "", PRIO_NONE), *parent = NULL;
+	struct noun *of = noun_parent(entities, device, ""), *parent = NULL;
 	if (!entity_room(entities, of)) {
 		entities_refuse(entities, device);
 		return ENTITY_NONE;
 	}
 	if (!of)
-		of = noun_add(entities, device, "", PRIO_NONE, NULL);
+		of = noun_add(entities, noun_hash(entities, device, "", PRIO_NONE), device, "",
+			PRIO_NONE, NULL);
 	if (*port || priority != PRIO_NONE)
 		parent = of;
 	if (*port && priority != PRIO_NONE) {
-		parent = noun_find(entities, device, port, PRIO_NONE);
+		parent = noun_parent(entities, device, port);
 		if (!parent) {
-			parent = noun_add(entities, device, port, PRIO_NONE, of);
+			parent = noun_add(entities, noun_hash(entities, device, port, PRIO_NONE),
+				device, port, PRIO_NONE, of);
 			of->names++;
 		}
 	}
 	if (!parent)
 		return of->entity.id;
 	of->names++;
-	return noun_add(entities, device, port, priority, parent)->entity.id;
+	return noun_add(entities, hash, device, port, priority, parent)->entity.id;
 }
 
 const uint32_t *entities_fresh(const struct entities *entities, size_t *ret_n)
@@ -495,6 +517,7 @@ static void noun_release(struct entities *entities, struct noun *noun)
 		entities->v[device - 1]->names--;
 	}
 	slot_clear(entities, noun);
+	memset(entities->near, 0, sizeof(entities->near));
 	entities->v[noun->entity.id - 1] = NULL;
 	entities->known--;
 	rw_grow(entities->gone, entities->n_gone, entities->cap_gone);
