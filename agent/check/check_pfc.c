@@ -238,12 +238,18 @@ static void ecn_say(const struct check_source *source, const struct ecn_sum *sum
 			plural(sum->n_known));
 }
 
+/* Marks show that their order is right; where none are counted, nobody knows. */
+static bool ecn_order_shows(const struct ecn_sum *sum)
+{
+	return sum->n_known > 0 && !(sum->marked > 0);
+}
+
 /* The order of ECN and PFC is judged with the signals of the wall, once for all devices. */
 static void ecn_say_order(const struct check_source *source, const struct ecn_sum *sum,
 	const struct check_open *open, struct check_line *line)
 {
 	const struct watch_answer *watch = open->watch;
-	if (watch->n_signals <= GOLDEN_ECN_MARKS || sum->n_known == 0 || sum->marked > 0)
+	if (!ecn_order_shows(sum) || watch->n_signals <= GOLDEN_ECN_MARKS)
 		return;
 	if (!watch->signals[GOLDEN_ECN_MARKS].over)
 		return;
@@ -262,12 +268,16 @@ static int check_ecn_run(struct check_source *source, struct check_line *ret, st
 	int r = check_source_counters(source, &counters, e);
 	if (r == 0)
 		r = check_source_pause(source, &pause, e);
-	if (r == 0)
-		r = check_source_watch(source, &watch, e);
 	if (r < 0)
 		return r;
 	ecn_take_counters(source, counters, &sum);
 	ecn_take_pause(source, pause, &sum);
+	if (ecn_order_shows(&sum))
+		r = check_source_watch(source, &watch, e);
+	else
+		r = check_source_open(source, &watch, e);
+	if (r < 0)
+		return r;
 	const struct check_open open = {
 		watch, ecn_felt, check_incidents(source, watch, ecn_causes, ret)};
 	ecn_say(source, &sum, &ranges, &open, ret);
