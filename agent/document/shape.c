@@ -486,25 +486,32 @@ json_t *shape_rows_json(const struct shape *shape, const void *rows, size_t n)
 	return list;
 }
 
-/* What most members are is written without a tree. */
+/* What most members are is written without a tree; false: it is something else. */
+static bool shape_add_plain(struct str *out, const struct field *field, const void *at)
+{
+	switch (field->kind) {
+	case FIELD_TEXT: json_add_text(out, field->key, *(const char *const *)at); break;
+	case FIELD_NUMBER: json_add_number(out, field->key, *(const double *)at); break;
+	case FIELD_FLAG: json_add_flag(out, field->key, *(const bool *)at); break;
+	case FIELD_TIME_NS: json_add_time(out, field->key, *(const int64_t *)at); break;
+	case FIELD_NS: json_add_integer(out, field->key, *(const int64_t *)at); break;
+	case FIELD_WORD:
+		if (*(const unsigned *)at >= field->n_words)
+			return false;
+		json_add_text(out, field->key, field->words[*(const unsigned *)at]);
+		break;
+	default: return false;
+	}
+	return true;
+}
+
 static void shape_add_member(struct str *out, const struct field *field, const char *answer)
 {
-	const void *at = answer + field->at;
-	if (field->kind == FIELD_TEXT && !field->optional)
-		json_add_text(out, field->key, *(const char *const *)at);
-	else if (field->kind == FIELD_NUMBER && !field->optional)
-		json_add_number(out, field->key, *(const double *)at);
-	else if (field->kind == FIELD_TIME_NS && !field->optional)
-		json_add_time(out, field->key, *(const int64_t *)at);
-	else if (field->kind == FIELD_WORD && *(const unsigned *)at < field->n_words)
-		json_add_text(out, field->key, field->words[*(const unsigned *)at]);
-	else if (field->kind == FIELD_PRIORITY && *(const int *)at >= 0)
-		json_add_integer(out, field->key, *(const int *)at);
-	else {
-		json_t *value = shape_value(field, answer);
-		if (value && !(field->optional && json_is_null(value)))
-			json_add_value(out, field->key, value);
-	}
+	if (!field->optional && shape_add_plain(out, field, answer + field->at))
+		return;
+	json_t *value = shape_value(field, answer);
+	if (value && !(field->optional && json_is_null(value)))
+		json_add_value(out, field->key, value);
 }
 
 void shape_add(struct str *out, const struct shape *shape, const void *answer)

@@ -2,6 +2,7 @@
 #include "agent/incident/cost.h"
 
 #include "agent/document/json_value.h"
+#include "agent/document/shape.h"
 #include "analyzers/measure/rhythm.h"
 #include "db/model/cause.h"
 #include "db/model/finding.h"
@@ -588,29 +589,29 @@ size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct 
 
 /* cost_json_add - the codec of struct cost. */
 
-/* The numbers of a job, by key. */
-static const struct cost_number {
-	const char *key;
-	size_t offset;
-} cost_numbers[] = {
-	{"base", offsetof(struct cost_job, base)},
-	{"now", offsetof(struct cost_job, now)},
-	{"loss_ratio", offsetof(struct cost_job, loss_ratio)},
-	{"onset_ratio", offsetof(struct cost_job, onset_ratio)},
-	{"error_ratio", offsetof(struct cost_job, error_ratio)},
-	{"loss_error_ratio", offsetof(struct cost_job, loss_error_ratio)},
-	{"share_ratio", offsetof(struct cost_job, share_ratio)},
-	{"surplus_ratio", offsetof(struct cost_job, surplus_ratio)},
-	{"time_s", offsetof(struct cost_job, time_s)},
-	{"octets", offsetof(struct cost_job, octets)},
-	{"late_time_s", offsetof(struct cost_job, late_time_s)},
-	{"late_octets", offsetof(struct cost_job, late_octets)},
+/* Behind the job. */
+#define SHAPE struct cost_job
+static const struct field cost_job_fields[] = {
+	NS(onset_ns, ""),
+	FLAG(fell, ""),
+	FLAG(at_onset, ""),
+	FLAG(by_uplinks, ""),
+	FLAG(counting, ""),
+	NUMBER(base, UNIT_NONE, ""),
+	NUMBER(now, UNIT_NONE, ""),
+	NUMBER(loss_ratio, UNIT_RATIO, ""),
+	NUMBER(onset_ratio, UNIT_RATIO, ""),
+	NUMBER(error_ratio, UNIT_RATIO, ""),
+	NUMBER(loss_error_ratio, UNIT_RATIO, ""),
+	NUMBER(share_ratio, UNIT_RATIO, ""),
+	NUMBER(surplus_ratio, UNIT_RATIO, ""),
+	NUMBER(time_s, UNIT_SECONDS, ""),
+	NUMBER(octets, UNIT_NONE, ""),
+	NUMBER(late_time_s, UNIT_SECONDS, ""),
+	NUMBER(late_octets, UNIT_NONE, ""),
 };
-
-static double *cost_number_at(struct cost_job *job, size_t index)
-{
-	return (double *)((char *)job + cost_numbers[index].offset);
-}
+static SHAPE_OF(cost_job, "cost", "");
+#undef SHAPE
 
 void cost_json_add(struct str *out, const char *key, const struct cost *cost)
 {
@@ -623,13 +624,7 @@ void cost_json_add(struct str *out, const char *key, const struct cost *cost)
 	for (size_t k = 0; k < cost->n; k++) {
 		json_add_open(out, NULL, '{');
 		json_add_text(out, "job", cost->v[k].job);
-		json_add_integer(out, "onset_ns", cost->v[k].onset_ns);
-		json_add_flag(out, "fell", cost->v[k].fell);
-		json_add_flag(out, "at_onset", cost->v[k].at_onset);
-		json_add_flag(out, "by_uplinks", cost->v[k].by_uplinks);
-		json_add_flag(out, "counting", cost->v[k].counting);
-		for (size_t i = 0; i < rw_countof(cost_numbers); i++)
-			json_add_number(out, cost_numbers[i].key, *cost_number_at(&cost->v[k], i));
+		shape_add(out, &cost_job_shape, &cost->v[k]);
 		json_add_close(out, '}');
 	}
 	json_add_close(out, ']');
@@ -650,13 +645,7 @@ struct cost cost_json_parse(const json_t *object)
 	json_array_foreach (jobs, k, j) {
 		struct cost_job *mine =
 			cost_job_of(&c, json_string_value(json_object_get(j, "job")));
-		mine->onset_ns = json_integer_value(json_object_get(j, "onset_ns"));
-		mine->fell = json_is_true(json_object_get(j, "fell"));
-		mine->at_onset = json_is_true(json_object_get(j, "at_onset"));
-		mine->by_uplinks = json_is_true(json_object_get(j, "by_uplinks"));
-		mine->counting = json_is_true(json_object_get(j, "counting"));
-		for (size_t i = 0; i < rw_countof(cost_numbers); i++)
-			*cost_number_at(mine, i) = doc_number(j, cost_numbers[i].key);
+		shape_read(&cost_job_shape, j, NULL, mine);
 	}
 	return c;
 }
