@@ -45,8 +45,7 @@ static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
 			   "metric<?2 ORDER BY metric DESC, from_ns DESC LIMIT 1",
 	[BLOCKS_FIRST_OF] = "SELECT metric, from_ns FROM block WHERE device=?1 AND "
 			    "metric>?2 ORDER BY metric, from_ns LIMIT 1",
-	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
-	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
+	[BLOCKS_TAIL_DATA] = "SELECT metrics, data FROM tail WHERE id=?1",
 	[BLOCKS_COUNTS] = "SELECT metric, n FROM series_count WHERE device=?1",
 	/* how many names of a device ever had a metric and were known at a time */
 	[BLOCKS_HAVING] =
@@ -222,57 +221,51 @@ int blocks_older(struct blocks *blocks)
 	return rc;
 }
 
-/* A column of a row of the tail, kept until the next device. *@ret NULL: the row is not there. */
-static int tail_column(struct blocks *blocks, enum blocks_statement which, int64_t id,
-	const uint8_t **ret, size_t *ret_size)
+/* A column of the row of the tail at hand, kept until the next device. */
+static const uint8_t *tail_column(
+	struct blocks *blocks, sqlite3_stmt *st, int column, size_t *ret_size)
 {
-	sqlite3_stmt *st;
-	int rc = blocks_prepared(blocks, which, &st);
+	const void *data = sqlite3_column_blob(st, column);
 
-	*ret = NULL;
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_bind_int64(st, 1, id);
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW) {
-		const void *data = sqlite3_column_blob(st, 0);
-		*ret_size = (size_t)sqlite3_column_bytes(st, 0);
-		*ret = arena_copy(blocks->tail_arena, data ? data : "", *ret_size, *ret_size + 1);
-	}
-	const int reset = sqlite3_reset(st);
-	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return reset;
-}
-
-static int tail_load(struct blocks *blocks, struct tail_row *row)
-{
-	const uint8_t *data;
-	size_t size = 0;
-	int rc = tail_column(blocks, BLOCKS_TAIL_DATA, row->id, &data, &size);
-
-	if (rc != SQLITE_OK)
-		return rc;
-	if (!data || tail_open(&row->reader, data, size) < 0)
-		return SQLITE_CORRUPT;
-	row->loaded = true;
-	return SQLITE_OK;
+	*ret_size = (size_t)sqlite3_column_bytes(st, column);
+	return arena_copy(blocks->tail_arena, data ? data : "", *ret_size, *ret_size + 1);
 }
 
 /* May the row have the metric? An empty set of bits says nothing. */
-static int tail_may_have(struct blocks *blocks, struct tail_row *row, int64_t number, bool *ret)
+static bool tail_may_have(const struct tail_row *row, int64_t number)
 {
-	int rc = SQLITE_OK;
-
-	*ret = true;
-	if (!row->metrics)
-		rc = tail_column(
-			blocks, BLOCKS_TAIL_METRICS, row->id, &row->metrics, &row->metrics_size);
-	if (rc != SQLITE_OK || !row->metrics || row->metrics_size == 0)
-		return rc;
 	const uint64_t byte = (uint64_t)number / 8;
-	*ret = byte < row->metrics_size && (row->metrics[byte] >> ((uint64_t)number % 8) & 1);
-	return SQLITE_OK;
+
+	if (!row->metrics || row->metrics_size == 0)
+		return true;
+	return byte < row->metrics_size && (row->metrics[byte] >> ((uint64_t)number % 8) & 1);
+}
+
+/* Reads the row, unless it is seen then not to have the metric. */
+static int tail_load(struct blocks *blocks, struct tail_row *row, int64_t number)
+{
+	sqlite3_stmt *st;
+	size_t size;
+	int rc = blocks_prepared(blocks, BLOCKS_TAIL_DATA, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, row->id);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW && !row->metrics)
+		row->metrics = tail_column(blocks, st, 0, &row->metrics_size);
+	if (rc == SQLITE_ROW && tail_may_have(row, number)) {
+		const uint8_t *data = tail_column(blocks, st, 1, &size);
+		row->loaded = tail_open(&row->reader, data, size) == 0;
+		if (!row->loaded)
+			rc = SQLITE_CORRUPT;
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW)
+		return SQLITE_OK;
+	if (reset != SQLITE_OK)
+		return reset;
+	return SQLITE_CORRUPT; /* it was listed */
 }
 
 int blocks_tail_segment(struct blocks *blocks, struct tail_row *row, int64_t number,
@@ -281,15 +274,9 @@ int blocks_tail_segment(struct blocks *blocks, struct tail_row *row, int64_t num
 	int rc = SQLITE_OK;
 
 	*ret_has = false;
-	if (!row->loaded) {
-		bool may;
-		rc = tail_may_have(blocks, row, number, &may);
-		if (rc == SQLITE_OK && !may)
-			return SQLITE_OK;
-		if (rc == SQLITE_OK)
-			rc = tail_load(blocks, row);
-	}
-	if (rc != SQLITE_OK)
+	if (!row->loaded && tail_may_have(row, number))
+		rc = tail_load(blocks, row, number);
+	if (rc != SQLITE_OK || !row->loaded)
 		return rc;
 	const int64_t at = tail_find(&row->reader, number);
 	if (at < 0)

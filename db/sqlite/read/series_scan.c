@@ -188,6 +188,35 @@ static int chosen_order(const void *left, const void *right)
 	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
 }
 
+/* Those that @takes of @n names, @ids or else all of 1 .. n. Returns how many; the caller frees. */
+static size_t series_choose(const struct series_db *db, const uint32_t *ids, size_t n,
+	bool (*takes)(void *arg, uint32_t id), void *arg, struct chosen **ret)
+{
+	struct chosen *chosen = rw_calloc(n + 1, sizeof(*chosen));
+	size_t n_chosen = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t id = ids ? ids[i] : (uint32_t)i + 1;
+		if (takes(arg, id))
+			chosen[n_chosen++] = (struct chosen){
+				entity_device(db->entities, id), db->names[id].file_id};
+	}
+	if (n_chosen > 1)
+		qsort(chosen, n_chosen, sizeof(*chosen), chosen_order);
+	*ret = chosen;
+	return n_chosen;
+}
+
+/* The names of the device of the first of @n, into @ret; returns how many. */
+static size_t chosen_device(const struct chosen *chosen, size_t n, int64_t *ret)
+{
+	size_t k = 0;
+
+	for (; k < n && chosen[k].device == chosen->device; k++)
+		ret[k] = chosen[k].file_id;
+	return k;
+}
+
 /* Does the filter choose names? Else all series of all devices are read. */
 static bool scan_chooses(const struct scan *scan)
 {
@@ -197,24 +226,24 @@ static bool scan_chooses(const struct scan *scan)
 		(filter->device || filter->port || filter->priority != HISTORY_ANY_PRIORITY);
 }
 
+static bool scan_takes_known(void *arg, uint32_t id)
+{
+	const struct scan *scan = arg;
+
+	return series_known(scan->db, id, scan->slice.from_ns) && scan_takes(arg, id);
+}
+
 static int scan_chosen(struct scan *scan)
 {
 	const struct series_db *db = scan->db;
-	const uint32_t most = entities_count(db->entities);
-	rw_cleanup(freep) struct chosen *chosen = rw_calloc((size_t)most + 1, sizeof(*chosen));
-	rw_cleanup(freep) int64_t *ids = rw_calloc((size_t)most + 1, sizeof(*ids));
-	size_t n = 0;
+	rw_cleanup(freep) struct chosen *chosen = NULL;
+	const size_t n = series_choose(
+		db, NULL, entities_count(db->entities), scan_takes_known, scan, &chosen);
+	rw_cleanup(freep) int64_t *ids = rw_calloc(n + 1, sizeof(*ids));
 	int rc = SQLITE_OK;
 
-	for (uint32_t id = 1; id <= most; id++)
-		if (series_known(db, id, scan->slice.from_ns) && scan_takes(scan, id))
-			chosen[n++] = (struct chosen){
-				entity_device(db->entities, id), db->names[id].file_id};
-	if (n > 1)
-		qsort(chosen, n, sizeof(*chosen), chosen_order);
 	for (size_t i = 0, k; rc == SQLITE_OK && i < n; i += k) {
-		for (k = 0; i + k < n && chosen[i + k].device == chosen[i].device; k++)
-			ids[k] = chosen[i + k].file_id;
+		k = chosen_device(chosen + i, n - i, ids);
 		if (db->names[chosen[i].device].file_id)
 			rc = scan_device(scan, chosen[i].device, ids, k);
 	}
@@ -550,12 +579,6 @@ struct filler {
 		struct series *v;
 		size_t n, cap;
 	} lists[METRIC_COUNT];
-	/* the wanted entities, where only some are: by device and number in the file */
-	struct wanted {
-		uint32_t device;
-		int64_t file_id;
-	} * wanted;
-	size_t n_wanted;
 	int64_t *file_ids; /* of one device */
 	size_t cap_file_ids;
 	struct arena *scratch; /* of one metric of one device */
@@ -563,54 +586,15 @@ struct filler {
 
 /* ---- who is wanted ---------------------------------------------------------- */
 
-static int wanted_order(const void *left, const void *right)
+/* Of all names only priorities that are asked for. */
+static bool filler_wants(void *arg, uint32_t id)
 {
-	const struct wanted *x = left, *y = right;
+	const struct filler *filler = arg;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
-}
-
-static void filler_choose(struct filler *filler)
-{
-	const struct window_spec *spec = filler->spec;
-
-	filler->wanted = rw_calloc(spec->n_entities + 1, sizeof(*filler->wanted));
-	filler->cap_file_ids = spec->n_entities + 1;
-	filler->file_ids = rw_calloc(filler->cap_file_ids, sizeof(*filler->file_ids));
-	for (size_t i = 0; i < spec->n_entities; i++) {
-		const uint32_t id = spec->entities[i];
-		if (!series_known(filler->db, id, filler->from_ns))
-			continue;
-		filler->wanted[filler->n_wanted++] =
-			(struct wanted){.device = entity_device(filler->db->entities, id),
-				.file_id = filler->db->names[id].file_id};
-	}
-	if (filler->n_wanted > 1)
-		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
-}
-
-/* Of priorities only those that are asked for: the names that were loaded. */
-static void filler_choose_lanes(struct filler *filler)
-{
-	const struct series_db *db = filler->db;
-	const uint32_t most = entities_count(db->entities);
-
-	filler->wanted = rw_calloc((size_t)most + 1, sizeof(*filler->wanted));
-	filler->cap_file_ids = (size_t)most + 1;
-	filler->file_ids = rw_calloc(filler->cap_file_ids, sizeof(*filler->file_ids));
-	for (uint32_t id = 1; id <= most; id++) {
-		if (!series_known(db, id, filler->from_ns))
-			continue;
-		const int priority = entity_get(db->entities, id)->priority;
-		if (priority >= 0 && !(filler->spec->lanes >> priority & 1))
-			continue;
-		filler->wanted[filler->n_wanted++] =
-			(struct wanted){entity_device(db->entities, id), db->names[id].file_id};
-	}
-	if (filler->n_wanted > 1)
-		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
+	if (!series_known(filler->db, id, filler->from_ns))
+		return false;
+	const int priority = entity_get(filler->db->entities, id)->priority;
+	return filler->spec->n_entities > 0 || priority < 0 || filler->spec->lanes >> priority & 1;
 }
 
 static bool filler_knows(void *arg, int64_t file_id)
@@ -781,24 +765,25 @@ static int fill_opened(struct filler *filler, size_t n)
 
 static int fill_some(struct filler *filler)
 {
+	const struct window_spec *spec = filler->spec;
+	rw_cleanup(freep) struct chosen *chosen = NULL;
+	size_t n = spec->n_entities;
 	int rc = SQLITE_OK;
 
-	if (filler->spec->n_entities > 0)
-		filler_choose(filler);
-	else
-		filler_choose_lanes(filler);
-	for (size_t i = 0, n; rc == SQLITE_OK && i < filler->n_wanted; i += n) {
-		const uint32_t device = filler->wanted[i].device;
-		for (n = 0; i + n < filler->n_wanted; n++) {
-			if (filler->wanted[i + n].device != device)
-				break;
-			filler->file_ids[n] = filler->wanted[i + n].file_id;
-		}
+	if (n == 0)
+		n = entities_count(filler->db->entities);
+	n = series_choose(filler->db, spec->n_entities > 0 ? spec->entities : NULL, n, filler_wants,
+		filler, &chosen);
+	filler->cap_file_ids = n + 1;
+	filler->file_ids = rw_calloc(filler->cap_file_ids, sizeof(*filler->file_ids));
+	for (size_t i = 0, k; rc == SQLITE_OK && i < n; i += k) {
+		const uint32_t device = chosen[i].device;
+		k = chosen_device(chosen + i, n - i, filler->file_ids);
 		if (!is_device(filler->db, device))
 			continue;
 		rc = filler_device(filler, device);
 		if (rc == SQLITE_OK)
-			rc = fill_opened(filler, n);
+			rc = fill_opened(filler, k);
 	}
 	return rc;
 }
@@ -876,7 +861,6 @@ static void filler_done(struct filler *filler)
 {
 	for (size_t m = 0; m < METRIC_COUNT; m++)
 		free(filler->lists[m].v);
-	free(filler->wanted);
 	free(filler->file_ids);
 }
 
