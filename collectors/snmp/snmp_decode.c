@@ -882,7 +882,7 @@ static uint64_t sum_value(const struct snmp_sum *sum)
 {
 	if (metric_info((unsigned)sum->metric)->type == TYPE_F64)
 		return sample_of_f64(sum->fsum);
-	if (sum->wrap32)
+	if (sum->wrap32 && sum->sum > SAMPLE_WRAP32_MAX) /* what is taken away has not wrapped */
 		return (uint32_t)sum->sum;
 	return sum->sum;
 }

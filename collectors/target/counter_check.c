@@ -17,7 +17,8 @@ static void counter_check_begin(struct counter_check *check, int64_t t_ns, uint6
  * wrap. */
 static bool counter_growth(uint64_t from, uint64_t to, unsigned flags, uint64_t *ret)
 {
-	bool narrow = (flags & SF_WRAP32) && from <= UINT32_MAX && to <= UINT32_MAX;
+	const bool narrow =
+		(flags & SF_WRAP32) && from <= SAMPLE_WRAP32_MAX && to <= SAMPLE_WRAP32_MAX;
 	if (to < from && !narrow)
 		return false;
 	if (to < from)

@@ -36,12 +36,14 @@ const char *metric_scope_name(enum metric_scope scope);
 enum sample_flag {
 	/* no delta to the sample before: device restart, reset, source change */
 	SF_RESTART = 1 << 0,
-	SF_WRAP32 = 1 << 1, /* the device counts in 32 bits: a decrease may be one wrap */
+	/* the device counts in 32 bits: a decrease may be a wrap, also of one part of a sum */
+	SF_WRAP32 = 1 << 1,
 	SF_ESTIMATED = 1 << 2, /* computed from something else (a bound, a conversion) */
 	SF_SUSPECT = 1 << 3, /* failed a plausibility gate */
 	SF_LATE = 1 << 4, /* came after its window had been analysed: kept, never analysed */
 	SF_DECLARED = 1 << 5, /* from the configuration file, not read from a device */
 };
+#define SAMPLE_WRAP32_MAX (4ull * UINT32_MAX) /* the largest sum of such counters */
 
 enum sample_source {
 	SOURCE_UNKNOWN,

@@ -144,7 +144,7 @@ static void series_find_anchor(struct increase_walk *walk)
 static bool counts_32_bits(const struct series *series, uint32_t a, uint32_t b)
 {
 	return (series->flags[a] & SF_WRAP32) && (series->flags[b] & SF_WRAP32) &&
-		series->value[a] <= UINT32_MAX && series->value[b] <= UINT32_MAX;
+		series->value[a] <= SAMPLE_WRAP32_MAX && series->value[b] <= SAMPLE_WRAP32_MAX;
 }
 
 enum interval { INTERVAL_COUNTS, INTERVAL_WRAPS, INTERVAL_RESET, INTERVAL_ABOVE_GATE };

@@ -365,7 +365,6 @@ static int result_sample(struct samples_cursor *cursor, sqlite3_context *context
 static void result_rate(struct samples_cursor *cursor, sqlite3_context *context, uint64_t value,
 	unsigned flags, int64_t t_ns)
 {
-	const uint64_t wrap = UINT64_C(1) << 32;
 	double more;
 
 	if (!cursor->has_before || (flags & (SF_RESTART | SF_SUSPECT)))
@@ -378,9 +377,10 @@ static void result_rate(struct samples_cursor *cursor, sqlite3_context *context,
 	} else if (value >= before) {
 		more = (double)(value - before);
 	} else {
-		if (!(flags & SF_WRAP32) || before >= wrap || value + wrap - before >= wrap / 2)
+		const uint32_t wrapped = (uint32_t)(value - before);
+		if (!(flags & SF_WRAP32) || before > SAMPLE_WRAP32_MAX || wrapped > INT32_MAX)
 			return;
-		more = (double)(value + wrap - before);
+		more = wrapped;
 	}
 	sqlite3_result_double(context, more * 1e9 / (double)(t_ns - cursor->before_ns));
 }

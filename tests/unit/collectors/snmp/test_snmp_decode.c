@@ -421,6 +421,22 @@ static void test_wraps(void **state)
 	fixture_done(&f);
 }
 
+/* The sum of two 32-bit counters is told as it is, and is a sum of 32 bits when one of them wraps.
+ */
+static void test_wrapping_sum(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "a")));
+	poll_counters(&f, ROWS("counters", C32("1.2.2.1", 4294967284), C32("1.2.3.1", 12)), false);
+	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_PACKETS)->value, 4294967296);
+	assert_true(find(&f, "a", PRIO_NONE, M_PORT_IN_PACKETS)->flags & SF_WRAP32);
+	poll_counters(&f, ROWS("counters", C32("1.2.2.1", 8), C32("1.2.3.1", 15)), false);
+	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_PACKETS)->value, 23);
+	assert_true(find(&f, "a", PRIO_NONE, M_PORT_IN_PACKETS)->flags & SF_WRAP32);
+	fixture_done(&f);
+}
+
 /* There are eight priorities; a row of a ninth is of nobody. */
 static void test_priorities(void **state)
 {
@@ -676,6 +692,7 @@ int main(void)
 		cmocka_unit_test(test_too_many_ports),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_wraps),
+		cmocka_unit_test(test_wrapping_sum),
 		cmocka_unit_test(test_priorities),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_join_by_name),

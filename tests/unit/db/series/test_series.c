@@ -110,6 +110,8 @@ static const struct increase_row {
 		400, 20, 2, 2, 1, 0, 0, QUALITY_EXACT},
 	{"one 32-bit wrap, no gate", 2, {{10, 4294967290, W}, {20, 104, W}}, 0, 0, 110, 10, 1, 1, 1,
 		0, 0, QUALITY_EXACT},
+	{"one part of a sum of 32-bit counters wraps", 2, {{10, 4294967296, W}, {20, 23, W}}, 0, 0,
+		23, 10, 1, 1, 1, 0, 0, QUALITY_EXACT},
 	{"two wraps in two intervals", 3, {{10, 4000000000, W}, {20, 1000, W}, {30, 500, W}}, 5e8,
 		0, UINT64_C(294968296) + UINT64_C(4294966796), 20, 2, 2, 2, 0, 0,
 		QUALITY_ESTIMATED},
