@@ -403,7 +403,8 @@ static const struct subcommand subcommands[] = {
 			"model is dynamic, and prints a configuration with their links and the "
 			"thresholds of their lossless priorities; what it cannot use is listed on "
 			"stderr. nvue is Cumulus Linux: 'nv config show -o json', or what a GET of "
-			"/nvue_v1/ answers; it has thresholds, also of relative ECN, and no links.",
+			"/nvue_v1/ answers; it has thresholds, also of relative ECN, classes of "
+			"packets, and no links.",
 		.examples = {{"config import sonic config_db.json",
 				     "prints a configuration with the links of one switch"},
 			{"config import sonic config_db.json > imported.yaml",

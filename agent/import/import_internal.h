@@ -47,6 +47,7 @@ struct import_device {
 	const char *profile; /* of its own file; NULL */
 	unsigned lossless; /* bits */
 	bool own; /* its own file was read; else a neighbour's names it */
+	bool no_links; /* its file names no neighbour: settings of each port are told */
 	bool host;
 	struct import_port *ports;
 	size_t n_ports, cap_ports;

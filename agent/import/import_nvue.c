@@ -132,6 +132,57 @@ static unsigned nvue_lossless(const json_t *pfc)
 	return mask;
 }
 
+/* ---- classes of packets ---------------------------------------------------- */
+
+/* nvue_dscp - the rows that are written over the switch's own, which are eight DSCPs for each
+ * priority (CumulusNetworks/docs, Quality-of-Service, Trust DSCP); a row may be of several DSCPs,
+ * "10,21". */
+static const uint8_t *nvue_dscp(
+	const struct nvue_file *file, const char *profile, const json_t *written)
+{
+	const char *key;
+	json_t *row;
+	uint8_t *map = arena_array(file->set->arena, uint8_t, CLASS_DSCPS);
+	for (unsigned i = 0; i < CLASS_DSCPS; i++)
+		map[i] = (uint8_t)(i / (CLASS_DSCPS / IMPORT_PRIORITIES));
+	json_object_foreach ((json_t *)written, key, row) {
+		const json_int_t priority = json_integer_value(IMPORT_AT(row, "switch-priority"));
+		rw_cleanup(freep) char *list = rw_strdup(key);
+		char *rest = list, *one;
+		while ((one = strsep(&rest, ","))) {
+			uint8_t rows[CLASS_DSCPS];
+			char text[64];
+			snprintf(text, sizeof(text), "%.30s:%lld", one, (long long)priority);
+			if (class_map_read(text, CLASS_DSCPS, rows, NULL) < 0) {
+				nvue_said(file, file->errors,
+					"qos mapping %.80s dscp %.80s: expected DSCPs from 0 to 63 "
+					"and a switch-priority from 0 to 7",
+					profile, key);
+				return NULL;
+			}
+			for (unsigned i = 0; i < CLASS_DSCPS; i++)
+				if (rows[i] != CLASS_NO_ROW)
+					map[i] = rows[i];
+		}
+	}
+	return map;
+}
+
+/* Where DSCPs are trusted, or both; tagged or not, a routed packet has one. */
+static void nvue_classes(
+	const struct nvue_file *file, const json_t *interface, struct import_port *port)
+{
+	const char *profile = nvue_profile(interface, "mapping");
+	const json_t *mapping = IMPORT_AT(file->tree, "qos", "mapping", profile);
+	const char *trust = json_string_value(IMPORT_AT(mapping, "trust"));
+	if (str_eq(trust, "l2"))
+		port->trust = "pcp";
+	if (!str_eq(trust, "l3") && !str_eq(trust, "both"))
+		return;
+	port->trust = "dscp";
+	port->dscp = nvue_dscp(file, profile, IMPORT_AT(mapping, "dscp"));
+}
+
 /* nvue_port - @interface NULL: every port without a profile of its own. */
 static void nvue_port(struct nvue_file *file, const char *name, const json_t *interface)
 {
@@ -160,6 +211,7 @@ static void nvue_port(struct nvue_file *file, const char *name, const json_t *in
 			nvue_row(IMPORT_AT(qos, "congestion-control", ecn, "traffic-class"), queue),
 			&port->rows[i]);
 	}
+	nvue_classes(file, interface, port);
 	file->set->lossless |= mask;
 	file->device->lossless |= mask;
 }
@@ -199,7 +251,8 @@ static void nvue_interfaces(struct nvue_file *file)
 	json_t *interface;
 	json_object_foreach ((json_t *)IMPORT_AT(file->tree, "interface"), key, interface)
 		if (IMPORT_AT(interface, "qos", "pfc", "profile") ||
-			IMPORT_AT(interface, "qos", "congestion-control", "profile"))
+			IMPORT_AT(interface, "qos", "congestion-control", "profile") ||
+			IMPORT_AT(interface, "qos", "mapping", "profile"))
 			nvue_ports(file, key, interface);
 	nvue_port(file, EVERY_PORT, NULL);
 }
@@ -223,6 +276,7 @@ static bool nvue_device(struct nvue_file *file)
 	}
 	file->device = device;
 	device->own = true;
+	device->no_links = true;
 	device->profile = "cumulus";
 	device->file = arena_strdup(set->arena, file->name);
 	set->discover = true;

@@ -385,7 +385,7 @@ static char *setting_text(const struct import_device *device, const struct impor
 	return text;
 }
 
-/* settings_of - the ports that lead to a neighbour: one row where all are set alike. */
+/* settings_of - the ports that lead to a neighbour, or may: one row where all are set alike. */
 static size_t settings_of(const struct import_device *device, size_t before, FILE *out)
 {
 	size_t n = 0;
@@ -395,7 +395,7 @@ static size_t settings_of(const struct import_device *device, size_t before, FIL
 		for (size_t i = 0; i < device->n_ports; i++) {
 			const struct import_port *port = &device->ports[i];
 			rw_cleanup(freep) char *text = setting_text(device, port);
-			if (!port->peer || !text || !*text)
+			if (!(port->peer || device->no_links) || !text || !*text)
 				continue;
 			if (pass == 0) {
 				if (!first)
