@@ -12,10 +12,11 @@ enum place_part {
 	PART_GROUP,
 	PART_POOL,
 	PART_NAME,
-	PART_LANE
+	PART_LANE,
+	PART_DSCP
 };
 static const char *const part_names[] = {
-	"port", "alias", "priority", "queue", "group", "pool", "name", "lane"};
+	"port", "alias", "priority", "queue", "group", "pool", "name", "lane", "dscp"};
 
 enum token_kind { TOKEN_TEXT, TOKEN_ANY, TOKEN_PART };
 struct token {
@@ -205,6 +206,9 @@ static bool part_take(
 		return numbers_of(string, n, &numbers) && numbers < 256 &&
 			number_take(at, GNMI_NUMBER_PRIORITY, numbers);
 	case PART_LANE: at->has_lane = true; return numbers_of(string, n, &at->lanes);
+	case PART_DSCP:
+		return numbers_of(string, n, &numbers) &&
+			number_take(at, GNMI_NUMBER_DSCP, numbers);
 	case PART_GROUP:
 		if (alone && numbers_named(string, n, group_words, &numbers))
 			return number_take(at, GNMI_NUMBER_GROUP, numbers);

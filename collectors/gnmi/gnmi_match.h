@@ -21,7 +21,13 @@ struct gnmi_text {
 	size_t n;
 }; /* p NULL: not in the pattern */
 
-enum gnmi_number { GNMI_NUMBER_NONE, GNMI_NUMBER_PRIORITY, GNMI_NUMBER_QUEUE, GNMI_NUMBER_GROUP };
+enum gnmi_number {
+	GNMI_NUMBER_NONE,
+	GNMI_NUMBER_PRIORITY,
+	GNMI_NUMBER_QUEUE,
+	GNMI_NUMBER_GROUP,
+	GNMI_NUMBER_DSCP
+};
 
 struct gnmi_match {
 	struct gnmi_text port, pool, name, queue_name; /* into the path that was given */

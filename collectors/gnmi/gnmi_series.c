@@ -1,6 +1,7 @@
 /* gnmi_series - makes samples: of one value each, or of several paths that are added up. */
 #include "collectors/gnmi/gnmi_series.h"
 
+#include "config/class_policy.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
@@ -175,6 +176,18 @@ static enum gnmi_convert gnmi_convert_word_of(
 	return GNMI_CONVERT_OK;
 }
 
+/* bits_of - "18" in hex as it is: priorities 3 and 4. */
+static enum gnmi_convert bits_of(const struct gnmi_value *value, uint64_t *ret)
+{
+	char text[3] = "", *end = text;
+	if (is_text(value) && value->n < sizeof(text))
+		snprintf(text, sizeof(text), "%.*s", (int)value->n, value->p);
+	if (!isxdigit((unsigned char)*text))
+		return GNMI_CONVERT_WRONG;
+	*ret = strtoul(text, &end, 16);
+	return *end ? GNMI_CONVERT_WRONG : GNMI_CONVERT_OK;
+}
+
 /* priorities_of - "3,4" as a set of bits; "" is the empty set. */
 static enum gnmi_convert priorities_of(const struct gnmi_value *value, uint64_t *ret)
 {
@@ -236,13 +249,21 @@ void gnmi_bare_name(char *text)
 	memmove(text, text + table + 1, n - table - 1);
 }
 
+/* class_of - what a row of a map leads to. */
+static enum gnmi_convert class_of(const struct gnmi_value *value, uint64_t *ret)
+{
+	if (gnmi_value_u64(value, ret) < 0 || *ret >= FABRIC_CLASSES)
+		return GNMI_CONVERT_WRONG;
+	return GNMI_CONVERT_OK;
+}
+
 /* text_said - the text that the profile has for this word, else the word itself. */
 static const char *text_said(const struct profile_gnmi_value *spec, const char *word)
 {
 	for (size_t i = 0; i < spec->n_words; i++)
 		if (strcmp(spec->words[i].word, word) == 0)
 			return spec->words[i].text;
-	return word;
+	return str_or(spec->otherwise_text, word);
 }
 
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
@@ -259,6 +280,8 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	*ret = (struct gnmi_converted){0};
 	if (value->kind == GNMI_NULL || cells == 0 || gnmi_convert_unread(spec, value))
 		return GNMI_CONVERT_NONE;
+	if (spec->map)
+		return class_of(value, &ret->u);
 	if (m->type == TYPE_TEXT) {
 		gnmi_value_text(value, text, sizeof(text));
 		if (spec->of)
@@ -269,6 +292,8 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 			return GNMI_CONVERT_NONE; /* too many texts of this device */
 		return GNMI_CONVERT_OK;
 	}
+	if (spec->bits)
+		return bits_of(value, &ret->u);
 	if (spec->priorities)
 		return priorities_of(value, &ret->u);
 	if (spec->suffix && is_text(value)) {
@@ -797,6 +822,33 @@ static void object_fold(const struct profile_gnmi_value *spec, struct gnmi_conve
 		*to = value;
 }
 
+/* object_emit_map - the rows of a map as one text, where @property is the first of them. */
+static void object_emit_map(struct gnmi_feed *feed, const struct gnmi_reference *reference,
+	size_t property, int64_t t_ns, struct sample_list *out)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	const struct gnmi_property *of = &feed->properties[property];
+	uint8_t map[CLASS_DSCPS];
+	memset(map, CLASS_NO_ROW, sizeof(map));
+	for (size_t i = 0; i < feed->n_properties; i++) {
+		const struct gnmi_property *row = &feed->properties[i];
+		if (row->row != of->row || !row->has_value || strcmp(row->name, of->name) != 0)
+			continue;
+		if (i < property)
+			return;
+		for (unsigned n = 0; n < CLASS_DSCPS; n++)
+			if (row->numbers >> n & 1)
+				map[n] = (uint8_t)row->value.u;
+	}
+	class_map_text(map, CLASS_DSCPS, &text);
+	const struct gnmi_series_key key = {
+		.metric = of->row->spec->metric, .port = reference->port, .priority = PRIO_NONE};
+	const struct gnmi_converted value = {
+		.u = entities_text_of(feed->decoder->entities, feed->decoder->device, text.s)};
+	if (value.u)
+		object_emit_at(feed, &value, &key, t_ns, out);
+}
+
 /* object_emit - the values of the object that @reference names. Of those that fold, the first one
  * speaks for all. */
 static void object_emit(struct gnmi_feed *feed, const struct gnmi_reference *reference,
@@ -809,6 +861,10 @@ static void object_emit(struct gnmi_feed *feed, const struct gnmi_reference *ref
 		const struct gnmi_property *property = &feed->properties[i];
 		if (!object_has(feed, reference, property, shared))
 			continue;
+		if (property->row->spec->map) {
+			object_emit_map(feed, reference, i, t_ns, out);
+			continue;
+		}
 		struct gnmi_converted value = property->value;
 		bool first = true;
 		for (size_t k = 0; k < feed->n_properties && first; k++) {
@@ -859,10 +915,32 @@ static void object_emit_device(
 		object_emit_at(feed, &value, &key, t_ns, out);
 }
 
+static bool object_refers(const struct gnmi_feed *feed, const char *kind, uint32_t port)
+{
+	for (size_t i = 0; i < feed->n_references; i++)
+		if (feed->references[i].port == port && feed->references[i].name &&
+			str_eq(feed->references[i].kind, kind))
+			return true;
+	return false;
+}
+
+/* object_emit_everywhere - @reference is of no place: it holds for each port without its own. */
+static void object_emit_everywhere(struct gnmi_feed *feed, struct gnmi_reference reference,
+	int64_t t_ns, struct sample_list *out)
+{
+	const uint32_t ports = (uint32_t)feed->decoder->ports.n;
+	for (reference.port = 0; reference.port < ports; reference.port++)
+		if (!object_refers(feed, reference.kind, reference.port))
+			object_emit(feed, &reference, t_ns, out);
+}
+
 void gnmi_objects_emit(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out)
 {
 	for (size_t i = 0; i < feed->n_references; i++)
-		object_emit(feed, &feed->references[i], t_ns, out);
+		if (feed->references[i].port == GNMI_PORT_NONE)
+			object_emit_everywhere(feed, feed->references[i], t_ns, out);
+		else
+			object_emit(feed, &feed->references[i], t_ns, out);
 	for (size_t i = 0; i < feed->n_rows; i++)
 		if (object_of_device(feed->rows[i].spec))
 			object_emit_device(feed, &feed->rows[i], t_ns, out);

@@ -25,7 +25,7 @@ static const struct reader_unit units[] = {
 	{"cells", 1, true},
 };
 static const char *const parts[] = {
-	"port", "alias", "priority", "queue", "group", "pool", "name", "lane"};
+	"port", "alias", "priority", "queue", "group", "pool", "name", "lane", "dscp"};
 
 const char *profile_gnmi_how_name(enum profile_gnmi_how how)
 {
@@ -65,7 +65,7 @@ static void pattern_check(struct reader *reader, const struct yaml_node *at, con
 			reader_wrong(reader, at->line, at->col,
 				"unknown placeholder '%.20s' in a path; expected one of {port} "
 				"{alias} {priority} "
-				"{queue} {group} {pool} {name} {lane}",
+				"{queue} {group} {pool} {name} {lane} {dscp}",
 				p);
 	}
 }
@@ -76,8 +76,11 @@ static void words_read(
 	const struct yaml_node *words = reader_value(node, "words");
 	const bool texts =
 		value->metric >= 0 && metric_info((unsigned)value->metric)->type == TYPE_TEXT;
-	value->has_otherwise =
-		reader_number(reader, node, "otherwise", UINT64_MAX, &value->otherwise);
+	if (texts)
+		value->otherwise_text = reader_copy(reader, node, "otherwise", false);
+	else
+		value->has_otherwise =
+			reader_number(reader, node, "otherwise", UINT64_MAX, &value->otherwise);
 	if (!words)
 		return;
 	if (words->kind != YAML_MAP || words->n > PROFILE_GNMI_WORDS_MAX) {
@@ -140,6 +143,11 @@ static void object_check(
 	if (value->of && !strstr(value->path, "{name}"))
 		reader_wrong(
 			reader, node->line, node->col, "a leaf with 'of' needs {name} in its path");
+	if (value->map &&
+		(!value->of || value->metric < 0 ||
+			metric_info((unsigned)value->metric)->type != TYPE_TEXT))
+		reader_wrong(reader, node->line, node->col,
+			"a leaf with {dscp} needs 'of' and a 'metric' that is a text");
 }
 
 /* difference_check - only counts can be taken away and given back. */
@@ -170,7 +178,7 @@ static void ignore_read(
 static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream, const char *at,
 	const struct yaml_node *node)
 {
-	static const char *const lists[] = {"priorities"};
+	static const char *const lists[] = {"priorities", "bits"};
 	struct profile_gnmi_value *v = &stream->values[stream->n_values];
 	uint64_t priority;
 	if (!KEYS(reader, node, "a leaf", "path", "metric", "attribute", "refers", "of", "unit",
@@ -190,6 +198,7 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	scale_read(reader, node, v);
 	words_read(reader, node, v);
 	v->of = reader_copy(reader, node, "of", false);
+	v->map = strstr(v->path, "{dscp}") != NULL;
 	object_check(reader, node, v);
 	v->suffix = reader_copy(reader, node, "suffix", false);
 	v->fallback = reader_bool(reader, node, "fallback");
@@ -199,8 +208,9 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	v->fold = reader_fold_whole(reader, node, v->metric);
 	v->window_ms = (uint32_t)(reader_duration(reader, node, "window") / NS_PER_MS);
 	const struct yaml_node *list = reader_value(node, "list");
+	v->priorities = list != NULL;
 	if (list)
-		v->priorities = reader_word(reader, list, lists, 1, "priorities") == 0;
+		v->bits = reader_word(reader, list, lists, 2, "priorities or bits") == 1;
 	if (reader_number(reader, node, "priority", 7, &priority))
 		v->priority = (int)priority;
 	ignore_read(reader, node, v);

@@ -43,7 +43,9 @@
  * A path in "values" is a pattern of what comes back. In names and in values of keys, * stands for
  * anything and {word} for a part of the place: {port}, {alias} (of a port), {priority}, {queue},
  * {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of"), {lane} (of a
- * transceiver). Leaves with the same path are all read: drops by RED are also drops.
+ * transceiver), {dscp} (a row of a map: its leaves "of" one object become one text, as
+ * config/class_policy.h has maps). Leaves with the same path are all read: drops by RED are also
+ * drops.
  *
  * A leaf has one of: "metric", "attribute" (port_alias, port_management, port_lanes, queue_number
  * (of the {queue} or {group} in the path, where its name has none), boot_time, sysname; LLDP:
@@ -55,19 +57,20 @@
  * an object of that kind, which holds for this place). Leaves "of: KIND" are about the object
  * {name}, and hold for all places that refer to it, with {queue} or {group} for those of that
  * number; where several ports share it, a leaf with {lane} counts for the ports whose port_lanes
- * have that lane, and one with "alone: true" for none of them. Further: unit and divide (as in
- * SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other words), suffix (text behind the
- * number), list: priorities ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not
- * there"], fallback (only where no other leaf gave the metric of this thing), window (of a
- * watermark), priority (constant), unread [words that mean that there is no value: "N/A"],
- * estimated (the device computed it from something else: the sample is flagged). Leaves that name
- * one metric of one thing are added up, or the least or the most of them counts (fold: min, max).
- * One with "subtract" is taken away from the sum; one with "restores" is given back, at most as
- * much as was taken away.
+ * have that lane, and one with "alone: true" for none of them. A reference of no place holds for
+ * all ports that have none of this kind. Further: unit and divide (as in SNMP), words { UP: 1,
+ * DOWN: 0 } with otherwise (for all other words), suffix (text behind the number), list: priorities
+ * ("3,4": 1 for these, 0 for the others) or bits ("18" in hex, bit n for priority n), ignore
+ * [numbers that mean "not there"], fallback (only where no other leaf gave the metric of this
+ * thing), window (of a watermark), priority (constant), unread [words that mean that there is no
+ * value: "N/A"], estimated (the device computed it from something else: the sample is flagged).
+ * Leaves that name one metric of one thing are added up, or the least or the most of them counts
+ * (fold: min, max). One with "subtract" is taken away from the sum; one with "restores" is given
+ * back, at most as much as was taken away.
  *
  * The words of a metric that is a text give texts: { per_packet_quality: packet }; a word that is
- * not among them stays as the device sends it. A setting of the whole device that several places
- * refer to is "mixed" when they differ.
+ * not among them stays as the device sends it, or is the text of "otherwise". A setting of the
+ * whole device that several places refer to is "mixed" when they differ.
  *
  * "effective: true" at a stream: its values are those in force. What it gave is not taken from the
  * other streams, which tell how the same thing is configured.
@@ -134,8 +137,11 @@ struct profile_gnmi_value {
 	size_t n_words;
 	bool has_otherwise;
 	uint64_t otherwise;
+	const char *otherwise_text; /* of a metric that is a text; NULL = none */
 	const char *suffix; /* NULL */
 	bool priorities; /* a list of priorities */
+	bool bits; /* which is a number in hex */
+	bool map; /* a row of a map: its path has {dscp} */
 	bool fallback;
 	bool estimated; /* not measured, but computed by the device */
 	bool subtract, restores; /* taken away from the sum; given back of what was taken away */

@@ -131,7 +131,32 @@ HISTORY = {
     },
 }
 
-CASES = {"sonic-dynamic": DYNAMIC, "sonic-history": HISTORY}
+# Ethernet0 has the map of the whole switch, Ethernet8 one of its own and maps PCP besides; NOBODY is of no port.
+CLASSES = {
+    "CONFIG_DB": {
+        "PORT": PORTS,
+        "DEVICE_METADATA": {"localhost": {"hostname": "leaf-02"}},
+        "PORT_QOS_MAP": {
+            "global": {"dscp_to_tc_map": "AZURE"},
+            "Ethernet0": {"pfc_enable": "3,4", "tc_to_pg_map": "AZURE"},
+            "Ethernet8": {"pfc_enable": "3", "tc_to_pg_map": "[TC_TO_PRIORITY_GROUP_MAP|AZURE]",
+                          "dscp_to_tc_map": "[DSCP_TO_TC_MAP|OTHER]", "dot1p_to_tc_map": "PCP"},
+        },
+        "DSCP_TO_TC_MAP": {
+            "AZURE": {str(dscp): {24: "3", 26: "3", 48: "6"}.get(dscp, "0") for dscp in range(64)},
+            "OTHER": {"0": "0", "26": "4", "27": "4", "63": "7"},
+            "NOBODY": {"26": "5"},
+        },
+        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"0": "0", "3": "3", "4": "4", "6": "7"}},
+    },
+    "APPL_DB": {},
+    "STATE_DB": {},
+    "COUNTERS": {},
+    "QUEUES": {},
+    "RATES": {},
+}
+
+CASES = {"sonic-classes": CLASSES, "sonic-dynamic": DYNAMIC, "sonic-history": HISTORY}
 
 
 # ---- what the telemetry server answers ----------------------------------------------------------
@@ -224,6 +249,32 @@ def settings(out, config, appl, state):
         out.put("cfg.cell_bytes", "-", "-", row["cell_size"])
 
 
+def ranges(rows):
+    """{0: 0, 1: 0, 26: 3} as "0-1:0,26:3"."""
+    told = []
+    for key in sorted(int(key) for key in rows):
+        value = rows[str(key)]
+        if told and told[-1][1] == key - 1 and told[-1][2] == value:
+            told[-1][1] = key
+        else:
+            told.append([key, key, value])
+    return ",".join((f"{first}-{last}" if last > first else f"{first}") + f":{value}" for first, last, value in told)
+
+
+def classes(out, config):
+    rows = config.get("PORT_QOS_MAP", {})
+    for port in PORTS if rows else ():
+        row = rows[port]
+        for priority in range(8):
+            out.put("cfg.pfc_enabled", port, priority, int(str(priority) in row["pfc_enable"].split(",")))
+        out.put("cfg.dscp_to_prio", port, "-",
+                ranges(config["DSCP_TO_TC_MAP"][bare(row.get("dscp_to_tc_map", rows["global"]["dscp_to_tc_map"]))]))
+        if "dscp_to_tc_map" in row:
+            out.put("cfg.trust", port, "-", "dscp")
+        for priority, group in config["TC_TO_PRIORITY_GROUP_MAP"][bare(row["tc_to_pg_map"])].items():
+            out.put("cfg.prio_to_pg", port, priority, group)
+
+
 def left(row, dropped, trimmed, lost):
     """Packets that were lost whole: those cut and sent on are not."""
     away = max(0, int(row.get(trimmed, 0)) - int(row.get(lost, 0)))
@@ -292,6 +343,7 @@ def samples(db):
         out.put("port.speed_bps", port, "-", int(row["speed"]) * 1000000)
         out.put("port.mtu_bytes", port, "-", row["mtu"])
     settings(out, db["CONFIG_DB"], db["APPL_DB"], db["STATE_DB"])
+    classes(out, db["CONFIG_DB"])
     counters(out, db)
     return out.text()
 
