@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "config/profile/profile_gnmi.h"
 
-#define FACTS_MAX 700
+#define FACTS_MAX 1000
 
 struct fact {
 	char *profile, *verdict, *since, *unit, *path, *source;
