@@ -15,7 +15,7 @@ static const struct shown target_columns[] = {COLUMN(name, "TARGET"), COLUMN(pro
 	COLUMN(status, "STATUS"), COLUMN(age_s, "AGE"), COLUMN(poll_p95_s, "P95"),
 	COLUMN(values_per_s, "VALUES/S"), COLUMN(varbinds_per_s, "ASKED/S"),
 	COLUMN(missed_polls, "MISSED"), COLUMN(timeouts, "TIMEOUTS"),
-	COLUMN(max_repetitions, "MAX-REP"), COLUMN(notes, "NOTES")};
+	COLUMN(max_repetitions, "MAX-REP")};
 static const struct shown csv_columns[] = {PLAIN(name), PLAIN(protocol), PLAIN(address),
 	PLAIN(status), PLAIN(state), PLAIN(reason), PLAIN(age_s), PLAIN(interval_s),
 	PLAIN(poll_p50_s), PLAIN(poll_p95_s), PLAIN(values_per_s), PLAIN(varbinds_per_s),
@@ -231,6 +231,70 @@ static void doctor_put_judge(FILE *out, const struct doctor_judge *judge)
 			duration_format(behind, sizeof(behind), (int64_t)(judge->behind_s * 1e9)));
 }
 
+/* ---- notes ----------------------------------------------------------------- */
+
+#define DOCTOR_NOTE_BETWEEN "; "
+#define DOCTOR_NOTE_NAMES 6
+
+struct doctor_note {
+	const char *text;
+	const char *names[DOCTOR_NOTE_NAMES]; /* of targets */
+	size_t n_names; /* also of those beyond */
+};
+
+struct doctor_notes {
+	struct arena *arena;
+	struct doctor_note *v;
+	size_t n, cap;
+};
+
+/* notes_take - the notes of @target, those that are there already with one name more. */
+static void notes_take(struct doctor_notes *notes, const struct doctor_target *target)
+{
+	rw_cleanup(str_done) struct str address = {0};
+	str_addf(&address, "%s: ", str_or(target->address, ""));
+	char *rest = arena_strdup(notes->arena, str_or(target->notes, ""));
+	while (*rest) {
+		char *text = rest, *end = strstr(rest, DOCTOR_NOTE_BETWEEN);
+		rest += end ? (size_t)(end - rest) + strlen(DOCTOR_NOTE_BETWEEN) : strlen(rest);
+		if (end)
+			*end = '\0';
+		if (strncmp(text, address.s, address.n) == 0)
+			text += address.n;
+		size_t i = 0;
+		while (i < notes->n && strcmp(notes->v[i].text, text) != 0)
+			i++;
+		rw_grow(notes->v, notes->n, notes->cap);
+		if (i == notes->n)
+			notes->v[notes->n++] = (struct doctor_note){.text = text};
+		struct doctor_note *note = &notes->v[i];
+		if (note->n_names < DOCTOR_NOTE_NAMES)
+			note->names[note->n_names] = target->name;
+		note->n_names++;
+	}
+}
+
+/* What stands out of targets, each once, and of which. */
+static void doctor_put_notes(FILE *out, const struct doctor_answer *doctor)
+{
+	struct doctor_notes notes = {.arena = arena_new()};
+	for (size_t i = 0; i < doctor->n_targets; i++)
+		notes_take(&notes, &doctor->targets[i]);
+	for (size_t i = 0; i < notes.n; i++) {
+		const struct doctor_note *note = &notes.v[i];
+		fprintf(out, "%-6s%s\n       ", i ? "" : "NOTES", note->text);
+		for (size_t k = 0; k < note->n_names && k < DOCTOR_NOTE_NAMES; k++)
+			fprintf(out, "%s%s", str_if(k, ", "), note->names[k]);
+		if (note->n_names > DOCTOR_NOTE_NAMES)
+			fprintf(out, " and %zu more", note->n_names - DOCTOR_NOTE_NAMES);
+		fputc('\n', out);
+	}
+	if (notes.n > 0)
+		fputc('\n', out);
+	free(notes.v);
+	arena_free(notes.arena);
+}
+
 static void cmd_doctor_print_text(
 	FILE *out, const void *answer, const struct view *layout, bool color, bool header)
 {
@@ -242,6 +306,7 @@ static void cmd_doctor_print_text(
 		doctor_put_past(out, doctor);
 	answer_print(out, NULL, doctor, &target_view, FORMAT_TABLE, header, color);
 	fputc('\n', out);
+	doctor_put_notes(out, doctor);
 	if (doctor->n_captures > 0) {
 		answer_print(out, NULL, doctor, &capture_view, FORMAT_TABLE, header, color);
 		fputc('\n', out);

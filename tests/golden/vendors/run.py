@@ -201,6 +201,10 @@ def main():
             expect("and is no restart", int(restarts) == 0, restarts)
             expect("unknown paths are told", "does not know, e.g. /interfaces/interface[name=et-0/0/0]/state/counters/qmon-peak" in notes["qmon1"], notes["qmon1"])
             expect("refused counters are told", "interfaces" in notes["refused1"] and "silent" not in notes["refused1"], notes["refused1"])
+            shown = rw("doctor").splitlines()
+            at = [i for i, line in enumerate(shown) if "not in the order of their OIDs" in line]
+            expect("a note stands once, above the names of its targets", len(at) == 1 and "os9-1" in shown[at[0] + 1].split(", ")[0].split(), "\n".join(shown))
+            expect("rows of targets have no notes", max(len(line) for line in shown if re.match(r"\S+ +(snmp|gnmi) ", line)) <= 120, "\n".join(shown))
             checks = [f["kind"] for f in doc("topology", "check")["findings"] if f["severity"] == "critical"]
             expect("no critical finding of topology check", not checks, checks)
             tested = doc("profile", "test", "os9-1", "--for", "1s")
