@@ -92,19 +92,13 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t fold_end(__m128i sum)
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(sum, part), 1);
 }
 
-/* icrc_folded - crc32_ieee(@crc, ...) of @head and then @rest; @n_head at least 4 and at most
- * ICRC_HEAD_MAX, @n_rest a multiple of FOLD_BYTES. */
+/* icrc_folded - of @n_head bytes that stand at the end of @filled, behind zeros, and then @rest;
+ * @n_rest a multiple of FOLD_BYTES. The first four bytes of the message hold the CRC so far. */
 __attribute__((target("pclmul,sse4.1"))) static uint32_t icrc_folded(
-	uint32_t crc, const uint8_t *head, size_t n_head, const uint8_t *rest, size_t n_rest)
+	const uint8_t *filled, size_t n_head, const uint8_t *rest, size_t n_rest)
 {
-	uint8_t filled[ICRC_HEAD_MAX] = {0};
-	uint32_t word;
-	const size_t before = -n_head % FOLD_BYTES;
-	memcpy(filled + before, head, n_head);
-	memcpy(&word, filled + before, sizeof(word));
-	word ^= ~crc;
-	memcpy(filled + before, &word, sizeof(word));
-	__m128i sum = fold_on(_mm_setzero_si128(), filled, before + n_head);
+	const size_t n = (n_head + FOLD_BYTES - 1) / FOLD_BYTES * FOLD_BYTES;
+	__m128i sum = fold_on(_mm_setzero_si128(), filled, n);
 	return ~fold_end(fold_on(sum, rest, n_rest));
 }
 #endif
@@ -139,17 +133,26 @@ uint32_t crc32_ieee(uint32_t crc, const void *data, size_t n)
 
 int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret)
 {
+	uint8_t filled[ICRC_HEAD_MAX] = {0};
+	uint8_t *h = filled;
 	if (n < 1)
 		return -EINVAL;
 	size_t ip_bytes = IP6_BYTES;
 	if (ip[0] >> 4 == 4)
 		ip_bytes = IP4_BYTES;
-	size_t head_bytes = ip_bytes + UDP_BYTES + BTH_BYTES;
+	const size_t head_bytes = ip_bytes + UDP_BYTES + BTH_BYTES;
 	if (n < head_bytes)
 		return -EINVAL;
-
-	uint8_t h[ICRC_HEAD_MAX];
-	memcpy(h, ip, head_bytes);
+	const size_t body = n - head_bytes;
+#ifdef __x86_64__
+	const size_t odd = body % FOLD_BYTES, n_head = head_bytes + odd;
+	h += -n_head % FOLD_BYTES;
+	memcpy(h + head_bytes, ip + head_bytes, odd);
+#endif
+	if (ip_bytes == IP4_BYTES) /* sizes that the compiler knows need no call */
+		memcpy(h, ip, IP4_BYTES + UDP_BYTES + BTH_BYTES);
+	else
+		memcpy(h, ip, IP6_BYTES + UDP_BYTES + BTH_BYTES);
 	if (h[0] == 0x45 && h[9] == PROTO_UDP) {
 		h[1] = 0xff; /* TOS */
 		h[8] = 0xff; /* TTL */
@@ -163,14 +166,11 @@ int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret)
 	}
 	h[ip_bytes + 6] = h[ip_bytes + 7] = 0xff; /* UDP checksum */
 	h[ip_bytes + UDP_BYTES + 4] = 0xff; /* BTH: FECN, BECN, reserved */
-
-	const size_t body = n - head_bytes;
 #ifdef __x86_64__
 	if (folds) {
-		const size_t odd = body % FOLD_BYTES;
-		memcpy(h + head_bytes, ip + head_bytes, odd);
-		*ret = icrc_folded(
-			crc_of_lrh, h, head_bytes + odd, ip + head_bytes + odd, body - odd);
+		for (int i = 0; i < 4; i++)
+			h[i] ^= (uint8_t)(~crc_of_lrh >> 8 * i);
+		*ret = icrc_folded(filled, n_head, ip + n_head, body - odd);
 		return 0;
 	}
 #endif

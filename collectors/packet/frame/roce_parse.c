@@ -48,50 +48,53 @@ static void ran_out(const struct frame *frame, struct roce_packet *packet)
 		roce_parse_bad(packet, ROCE_SHORT_PACKET);
 }
 
-static inline void parse_extensions(struct frame *frame, struct roce_packet *packet, size_t body)
+/* parse_extensions - what follows the BTH at @bth. @captured bytes of the UDP payload were
+ * captured,
+ * @body bytes follow the BTH on the wire, without the ICRC. A header that is not whole reads as 0.
+ */
+static inline void parse_extensions(
+	const uint8_t *bth, size_t captured, struct roce_packet *packet, size_t body)
 {
 	if (!roce_opcode_defined(packet->opcode))
 		return;
 	const struct roce_transport *t = &roce_transports[packet->opcode >> 5];
 	const struct roce_operation *o = &roce_operations[packet->opcode & 31];
-	size_t n = t->any_bytes;
+	size_t at = BTH_BYTES + t->any_bytes;
 	if (o->role == ROLE_REQUEST)
-		n += t->request_bytes;
-	bytes_skip(&frame->b, n);
+		at += t->request_bytes;
 	if (o->extensions & X_RETH) {
-		bytes_skip(&frame->b, 12); /* virtual address, R_Key */
-		packet->reth_bytes = bytes_be32(&frame->b);
-		packet->has_reth = bytes_ok(&frame->b);
-		n += 16;
+		packet->has_reth = captured >= at + 16;
+		if (packet->has_reth) /* behind virtual address and R_Key */
+			packet->reth_bytes = (uint32_t)bth[at + 12] << 24 |
+				(uint32_t)bth[at + 13] << 16 | (uint32_t)bth[at + 14] << 8 |
+				bth[at + 15];
+		at += 16;
 	}
 	if (o->extensions & X_AETH) {
-		packet->syndrome = bytes_u8(&frame->b);
-		packet->msn = bytes_be24(&frame->b);
-		packet->has_aeth = bytes_ok(&frame->b);
+		packet->has_aeth = captured >= at + 4;
 		packet->aeth_cut = !packet->has_aeth;
-		n += 4;
+		if (captured > at)
+			packet->syndrome = bth[at];
+		if (packet->has_aeth)
+			packet->msn = (uint32_t)bth[at + 1] << 16 | (uint32_t)bth[at + 2] << 8 |
+				bth[at + 3];
+		at += 4;
 	}
 	if (o->extensions & X_ATOMIC)
-		n += 28;
+		at += 28;
 	if (o->extensions & X_ATOMIC_ACK)
-		n += 8;
+		at += 8;
 	if (o->extensions & (X_IMM | X_IETH))
-		n += 4;
-	if (body > n + packet->pad)
-		packet->payload_bytes = (uint32_t)(body - n - packet->pad);
-	else
-		packet->payload_bytes = 0;
+		at += 4;
+	const size_t n = at - BTH_BYTES + packet->pad;
+	if (body > n)
+		packet->payload_bytes = (uint32_t)(body - n);
 }
 
-/* parse_bth_fields - the base transport header; false: not whole or of another version, which is
- * said in @packet. */
-static inline bool parse_bth_fields(struct frame *frame, struct roce_packet *packet)
+/* parse_bth_fields - the base transport header; false: of another version, which is said in
+ * @packet. */
+static inline bool parse_bth_fields(const uint8_t *h, struct roce_packet *packet)
 {
-	const uint8_t *h = bytes_take(&frame->b, BTH_BYTES);
-	if (!h) {
-		ran_out(frame, packet);
-		return false;
-	}
 	packet->opcode = h[0];
 	packet->se = h[1] & 0x80;
 	packet->mig_req = h[1] & 0x40;
@@ -109,16 +112,16 @@ static inline bool parse_bth_fields(struct frame *frame, struct roce_packet *pac
 	return true;
 }
 
+/* parse_icrc - of a packet that was captured whole. @ip: its IP header, where the ICRC is to be
+ * checked and has a form; else NULL. */
 static void parse_icrc(
-	const struct frame *frame, struct roce_packet *packet, const uint8_t *udp, size_t udp_bytes)
+	struct roce_packet *packet, const uint8_t *ip, const uint8_t *udp, size_t udp_bytes)
 {
 	const uint8_t *end = udp + udp_bytes;
 	uint32_t icrc;
 	packet->icrc_seen = true;
 	packet->icrc_wire = icrc_get(end - ICRC_BYTES);
-	if (!(frame->flags & ROCE_CHECK_ICRC) || !frame->icrc_form)
-		return;
-	if (icrc_compute(frame->ip, (size_t)(end - frame->ip) - ICRC_BYTES, &icrc) != 0)
+	if (!ip || icrc_compute(ip, (size_t)(end - ip) - ICRC_BYTES, &icrc) != 0)
 		return;
 	if (icrc == packet->icrc_wire) {
 		packet->icrc = ICRC_OK;
@@ -132,22 +135,39 @@ static void parse_icrc(
 		packet->trimmed = true;
 }
 
+/* parse_transport - all that stands behind the UDP header at @udp: @captured bytes, which hold the
+ * BTH. @udp_bytes: UDP length, header included, with room for BTH and ICRC. @ip: as in
+ * parse_icrc(). */
+static inline void parse_transport(struct roce_packet *packet, const uint8_t *ip,
+	const uint8_t *udp, size_t udp_bytes, size_t captured)
+{
+	if (!parse_bth_fields(udp + UDP_BYTES, packet))
+		return;
+	packet->kind = PACKET_ROCE;
+	parse_extensions(
+		udp + UDP_BYTES, captured, packet, udp_bytes - UDP_BYTES - BTH_BYTES - ICRC_BYTES);
+	if (captured >= udp_bytes - UDP_BYTES)
+		parse_icrc(packet, ip, udp, udp_bytes);
+}
+
 /* parse_bth - all of a RoCEv2 packet. The reader stands behind the UDP header at @udp; @udp_bytes:
  * UDP length, header included. */
-static inline void parse_bth(
+static void parse_bth(
 	struct frame *frame, struct roce_packet *packet, const uint8_t *udp, size_t udp_bytes)
 {
+	const size_t captured = bytes_left(&frame->b);
+	const uint8_t *ip = NULL;
 	if (udp_bytes < UDP_BYTES + BTH_BYTES + ICRC_BYTES) {
 		roce_parse_bad(packet, ROCE_BTH_SHORT);
 		return;
 	}
-	size_t captured = bytes_left(&frame->b);
-	if (!parse_bth_fields(frame, packet))
+	if (!bytes_take(&frame->b, BTH_BYTES)) {
+		ran_out(frame, packet);
 		return;
-	packet->kind = PACKET_ROCE;
-	parse_extensions(frame, packet, udp_bytes - UDP_BYTES - BTH_BYTES - ICRC_BYTES);
-	if (captured >= udp_bytes - UDP_BYTES)
-		parse_icrc(frame, packet, udp, udp_bytes);
+	}
+	if (frame->flags & ROCE_CHECK_ICRC && frame->icrc_form)
+		ip = frame->ip;
+	parse_transport(packet, ip, udp, udp_bytes, captured);
 }
 
 /* Whether a whole packet of this opcode can have the payload that its lengths say. */
@@ -610,7 +630,8 @@ static void parse_rocev1(struct frame *frame, struct roce_packet *packet)
 		return;
 	packet->dscp = (uint8_t)((h[0] & 15) << 2 | h[1] >> 6);
 	packet->flow_label = (h[1] & 15u) << 16 | (uint32_t)h[2] << 8 | h[3];
-	if (parse_bth_fields(frame, packet))
+	const uint8_t *bth = bytes_take(&frame->b, BTH_BYTES);
+	if (!bth || parse_bth_fields(bth, packet))
 		return;
 	packet->kind = PACKET_ROCEV1;
 	packet->error = ROCE_OK;
@@ -789,14 +810,9 @@ static bool roce_parse_plain(
 	if (!plain || port != ROCE_UDP_PORT || total > left || udp_bytes + IP4_BYTES != total ||
 		udp_bytes < UDP_BYTES + BTH_BYTES + ICRC_BYTES)
 		return false;
-	struct frame frame = {.b = bytes_of(udp + UDP_BYTES, n - (size_t)(udp + UDP_BYTES - bytes)),
-		.captured_end = bytes + n,
-		.cut = n < wire,
-		.flags = flags,
-		.ip = ip,
-		.icrc_form = true,
-		.wire_left = udp_bytes - UDP_BYTES};
-	roce_parse_limit(&frame, ip, total);
+	size_t captured = n - (size_t)(udp + UDP_BYTES - bytes);
+	if (captured > udp_bytes - UDP_BYTES)
+		captured = udp_bytes - UDP_BYTES; /* the rest fills the frame up */
 	packet->octets = packet->frame_octets = (uint32_t)wire;
 	memcpy(packet->src_mac, bytes + 6, sizeof(packet->src_mac));
 	if (tag_bytes) {
@@ -817,7 +833,9 @@ static bool roce_parse_plain(
 	packet->ip_protocol = PROTO_UDP;
 	packet->src_port = (uint16_t)((unsigned)udp[0] << 8 | udp[1]);
 	packet->dst_port = ROCE_UDP_PORT;
-	parse_bth(&frame, packet, udp, udp_bytes);
+	if (!(flags & ROCE_CHECK_ICRC))
+		ip = NULL;
+	parse_transport(packet, ip, udp, udp_bytes, captured);
 	return true;
 }
 
