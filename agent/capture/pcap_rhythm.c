@@ -129,8 +129,10 @@ static bool pcap_rhythm_try(const struct pcap_rhythm *rhythm, int64_t slice_ns, 
 		n = SLICES;
 	if (n < SLICES_MIN)
 		return false;
-	for (size_t i = 0; i < rhythm->n; i++) {
-		const size_t k = (size_t)((rhythm->v[i].t_ns - first_ns) / slice_ns);
+	int64_t end_ns = first_ns + slice_ns;
+	for (size_t i = 0, k = 0; i < rhythm->n; i++) {
+		for (; k < n && rhythm->v[i].t_ns >= end_ns; k++)
+			end_ns += slice_ns;
 		if (k >= n)
 			break;
 		octets[k] += rhythm->v[i].octets;
