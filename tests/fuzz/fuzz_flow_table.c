@@ -84,8 +84,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		t_ns += (int64_t)step * step * 1000;
 		flow_table_add(table, &p, t_ns, &hit);
 		seen++;
-		if (step == 0xfe)
-			flow_table_copy(table, &p, flow_table_hash(table, &p), t_ns, first & 4);
+		if (step == 0xfe) {
+			struct flow_aim aim;
+			flow_table_aim(table, &p, &aim);
+			flow_table_copy(table, &p, &aim, t_ns, first & 4);
+		}
 		if (step == 0xff) {
 			flow_rows_check(table);
 			flow_table_next(table);

@@ -1,15 +1,20 @@
 /*
  * capture_analysis - hands each frame to what keeps it.
  *
- * RoCEv2 packets are taken in batches. Before that, step by step and each step for the whole batch,
- * memory is asked for: the slot of a packet's flow in the index, the flow, its stream and what its
- * clock has beside it. So one wait is the wait of all of them.
+ * A RoCEv2 packet is taken some packets after it came. In between, step by step, memory is asked
+ * for: the slot of its flow in the index, the flow, its stream and what its clock has beside it.
+ * Each step's memory comes while others are decoded and taken.
  */
 #include "collectors/packet/capture/capture_analysis.h"
 
-/* Decoded packets that wait until memory is fetched for them: a flow table larger than the caches
- * costs no wait per packet. They fit into the smallest cache. */
-enum { ANALYSIS_BATCH = 24 };
+/* So many packets lie between two steps; longer than memory takes. Few wait at a time: what was
+ * asked for them fits into the smallest cache. */
+enum {
+	ANALYSIS_STEP = 3,
+	ANALYSIS_STEPS = 4,
+	ANALYSIS_DEPTH = ANALYSIS_STEP * (ANALYSIS_STEPS + 1),
+	ANALYSIS_WAITING = 16 /* a power of two above that */
+};
 
 /* The first packets of a capture are looked at together, before any is taken: does everything come
  * twice? More than are on their way between two mirrors: 12 million packets a second, and 1 ms.
@@ -44,7 +49,7 @@ void capture_analysis_init(
 		&(struct flow_drops){.stream = analysis_drop_stream,
 			.host = analysis_drop_host,
 			.arg = analysis});
-	analysis->waiting = rw_calloc(ANALYSIS_BATCH, sizeof(*analysis->waiting));
+	analysis->waiting = rw_calloc(ANALYSIS_WAITING, sizeof(*analysis->waiting));
 	if (options->sampling > 1)
 		return; /* a copy of what was picked is picked once in a while: no telling */
 	analysis->copies = copies_new(COPIES_SEED);
@@ -99,14 +104,14 @@ static void analysis_take(struct capture_analysis *analysis, struct analysis_wai
 	if (analysis_looks(analysis, packet) && copies_judge(analysis->copies, &waiting->look)) {
 		roce_count_copy(&analysis->count, packet, waiting->t_ns);
 		encapsulation_count_mirror(&analysis->encapsulation, packet);
-		flow_table_copy(analysis->flows, packet, waiting->hash, waiting->t_ns,
+		flow_table_copy(analysis->flows, packet, &waiting->aim, waiting->t_ns,
 			!copies_count(analysis->copies)->systematic);
 		return;
 	}
 	roce_count_add(&analysis->count, packet, waiting->t_ns);
 	if (encapsulation_counts(packet))
 		encapsulation_count_add(&analysis->encapsulation, packet);
-	flow_table_add_hashed(analysis->flows, packet, waiting->hash, waiting->fetch.probably,
+	flow_table_add_aimed(analysis->flows, packet, &waiting->aim, waiting->fetch.probably,
 		waiting->t_ns, &hit);
 	analysis->last_id = hit.id;
 	if (!hit.qp)
@@ -117,85 +122,82 @@ static void analysis_take(struct capture_analysis *analysis, struct analysis_wai
 		analysis_clock(analysis, &hit, packet, waiting->t_ns);
 }
 
-/* ---- batches --------------------------------------------------------------- */
+/* ---- packets that wait --------------------------------------------------------------- */
+
+static struct analysis_waiting *analysis_at(
+	const struct capture_analysis *analysis, uint32_t number)
+{
+	return &analysis->waiting[number % ANALYSIS_WAITING];
+}
 
 struct roce_packet *capture_analysis_room(struct capture_analysis *analysis)
 {
-	return &analysis->waiting[analysis->n_waiting].packet;
+	return &analysis_at(analysis, analysis->next)->packet;
 }
 
 /* The first step. What a packet needs that is of the same direction as the one before it was asked
  * for. */
-static void analysis_find(struct capture_analysis *analysis, struct analysis_waiting *waiting)
+static void analysis_find(struct capture_analysis *analysis, uint32_t number)
 {
+	struct analysis_waiting *waiting = analysis_at(analysis, number);
+	const struct analysis_waiting *before = analysis_at(analysis, number - 1);
+	const struct flow_aim *aim = &waiting->aim;
 	waiting->fetch = (struct flow_fetch){.probably = FLOW_NONE};
-	waiting->same = waiting > analysis->waiting &&
-		flow_table_same(&waiting[-1].packet, &waiting->packet);
-	if (waiting->same) {
-		waiting->hash = waiting[-1].hash;
-	} else {
-		waiting->hash = flow_table_hash(analysis->flows, &waiting->packet);
-		flow_table_fetch_slot(analysis->flows, waiting->hash);
-	}
+	flow_table_aim(analysis->flows, &waiting->packet, &waiting->aim);
+	waiting->same = number != analysis->oldest &&
+		before->packet.dst_qp == waiting->packet.dst_qp && before->aim.src == aim->src &&
+		before->aim.dst == aim->dst && aim->src != FLOW_NONE && aim->dst != FLOW_NONE;
 	if (analysis_looks(analysis, &waiting->packet))
 		copies_look(analysis->copies, &waiting->packet, &waiting->origin, waiting->t_ns,
 			&waiting->look);
 }
 
-static void analysis_fetch_clock(
-	const struct capture_analysis *analysis, struct analysis_waiting *waiting)
+/* The other steps; the fetches of the flow table and of the clock say what each asks for. */
+static inline void analysis_step(
+	const struct capture_analysis *analysis, unsigned step, struct analysis_waiting *waiting)
 {
-	if (waiting->fetch.stream)
-		capture_clock_fetch(analysis->clock, &waiting->fetch.stream->clock);
+	const struct flow_table *flows = analysis->flows;
+	struct flow_fetch *fetch = &waiting->fetch;
+	if (waiting->same)
+		return;
+	if (step == 1)
+		fetch->probably = flow_table_fetch_qp(flows, &waiting->aim);
+	else if (step == 2)
+		flow_table_fetch_stream(flows, &waiting->packet, &waiting->aim, fetch);
+	else if (step == 3 && fetch->stream)
+		capture_clock_fetch(analysis->clock, &fetch->stream->clock);
+	else if (step == 3)
+		flow_table_fetch_pair(flows, fetch);
+	else if (fetch->stream)
+		capture_clock_fetch_reaction(analysis->clock, &fetch->stream->clock);
 	else
-		flow_table_fetch_pair(analysis->flows, &waiting->fetch);
-}
-
-static void analysis_fetch_reaction(
-	const struct capture_analysis *analysis, const struct analysis_waiting *waiting)
-{
-	if (waiting->fetch.stream)
-		capture_clock_fetch_reaction(analysis->clock, &waiting->fetch.stream->clock);
-	else
-		flow_table_fetch_peer(analysis->flows, &waiting->fetch);
+		flow_table_fetch_peer(flows, fetch);
 }
 
 /* analysis_drain - takes the packets that wait. */
 static void analysis_drain(struct capture_analysis *analysis)
 {
-	struct analysis_waiting *const first = analysis->waiting;
-	struct analysis_waiting *const end = first + analysis->n_waiting;
-	for (struct analysis_waiting *at = first; at < end; at++)
-		analysis_find(analysis, at);
-	for (struct analysis_waiting *at = first; at < end; at++)
-		if (!at->same)
-			at->fetch.probably = flow_table_fetch_qp(analysis->flows, at->hash);
-	for (struct analysis_waiting *at = first; at < end; at++)
-		if (!at->same)
-			flow_table_fetch_stream(analysis->flows, &at->packet, &at->fetch);
-	for (struct analysis_waiting *at = first; at < end; at++)
-		if (!at->same)
-			analysis_fetch_clock(analysis, at);
-	for (struct analysis_waiting *at = first; at < end; at++)
-		if (!at->same)
-			analysis_fetch_reaction(analysis, at);
-	for (struct analysis_waiting *at = first; at < end; at++)
-		analysis_take(analysis, at);
-	analysis->n_waiting = 0;
+	while (analysis->oldest != analysis->next)
+		analysis_take(analysis, analysis_at(analysis, analysis->oldest++));
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
-	struct analysis_waiting *waiting = &analysis->waiting[analysis->n_waiting++];
+	const uint32_t number = analysis->next++;
+	struct analysis_waiting *waiting = analysis_at(analysis, number);
 	if (packet != &waiting->packet)
 		waiting->packet = *packet;
 	waiting->origin = (struct packet_origin){0};
 	if (origin)
 		waiting->origin = *origin;
 	waiting->t_ns = t_ns;
-	if (analysis->n_waiting == ANALYSIS_BATCH)
-		analysis_drain(analysis);
+	analysis_find(analysis, number);
+	const uint32_t n = number - analysis->oldest;
+	for (uint32_t step = 1; step <= ANALYSIS_STEPS && step * ANALYSIS_STEP <= n; step++)
+		analysis_step(analysis, step, analysis_at(analysis, number - step * ANALYSIS_STEP));
+	if (n == ANALYSIS_DEPTH)
+		analysis_take(analysis, analysis_at(analysis, analysis->oldest++));
 }
 
 static void analysis_frame(struct capture_analysis *analysis, const struct roce_packet *packet,

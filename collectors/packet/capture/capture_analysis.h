@@ -29,7 +29,7 @@ struct analysis_waiting {
 	struct roce_packet packet;
 	struct packet_origin origin;
 	int64_t t_ns;
-	uint64_t hash;
+	struct flow_aim aim;
 	struct flow_fetch fetch;
 	struct copies_look look;
 	bool same; /* of the same direction as the packet before: what it needs is there */
@@ -40,8 +40,8 @@ struct capture_analysis {
 	struct encapsulation_count encapsulation;
 	struct flow_table *flows; /* owned; flush before it is asked */
 	struct capture_clock *clock; /* owned; the same */
-	struct analysis_waiting *waiting; /* owned; a batch: ANALYSIS_BATCH */
-	uint32_t n_waiting;
+	struct analysis_waiting *waiting; /* owned; a ring, by the numbers of packets */
+	uint32_t oldest, next; /* numbers of those that wait: from, to */
 	uint32_t last_id; /* direction of the packet taken last; FLOW_NONE: not known */
 	/* of .count, up to the last capture_analysis_next() */
 	struct {

@@ -302,7 +302,7 @@ void keyed_index_move(struct keyed_index *index, uint64_t hash, uint32_t from, u
 	index->slot[keyed_index_slot(index, hash, from)].position = to + 1;
 }
 
-enum { HOST_GUESS_BITS = 11 };
+enum { HOST_GUESS_BITS = 12 };
 
 void flow_store_init(struct flow_table *table)
 {
@@ -370,29 +370,20 @@ static inline uint64_t flow_store_key_hash(const struct siphash_key *key, unsign
 	return siphash13_end(&state, 40ull << 56);
 }
 
-/* The key of a direction: of IPv4 a message of 11 bytes, which no other key has. */
-static inline uint64_t flow_store_direction_hash(const struct flow_table *table, unsigned family,
-	const uint8_t *src, const uint8_t *dst, uint32_t dst_qp)
+/* A product of two secrets with what is looked for, folded (as in wyhash of Wang Yi, 2019), once
+ * more multiplied so that the upper half depends on all of it. */
+static inline uint64_t flow_store_direction_hash(
+	const struct flow_table *table, uint32_t src, uint32_t dst, uint32_t dst_qp)
 {
-	if (family != 4)
-		return flow_store_key_hash(&table->key, family, src, dst, dst_qp);
-	struct siphash_state state = siphash_begin(&table->key);
-	siphash13_word(&state, flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst));
-	return siphash13_end(&state, 11ull << 56 | dst_qp);
-}
-
-uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet)
-{
-	return flow_store_direction_hash(
-		table, packet->family, packet->src, packet->dst, packet->dst_qp);
+	const uint64_t hosts = (uint64_t)src << 32 | dst;
+	const unsigned __int128 product =
+		(unsigned __int128)(hosts ^ table->key.low) * (dst_qp ^ table->key.high);
+	return ((uint64_t)product ^ (uint64_t)(product >> 64)) * 0x9FB21C651E98DF25ull;
 }
 
 static uint64_t flow_store_qp_hash(const struct flow_table *table, const struct flow_qp *qp)
 {
-	const struct flow_host *src = flow_store_host(table, qp->src);
-	const struct flow_host *dst = flow_store_host(table, qp->dst);
-	return flow_store_direction_hash(
-		table, src->family, src->address, dst->address, qp->dst_qp);
+	return flow_store_direction_hash(table, qp->src, qp->dst, qp->dst_qp);
 }
 
 static uint64_t flow_store_host_hash(
@@ -423,11 +414,13 @@ uint64_t flow_store_distinct_hash(
 
 /* ---- hosts --------------------------------------------------------------- */
 
-/* Who aims at one place of the guesses makes them wrong, and that is all. */
+/* Addresses in a row stand in places apart (D. E. Knuth, TAOCP vol. 3, 6.4, multiplicative
+ * hashing). Who aims at one place makes guesses wrong, and that is all. */
 static uint32_t *flow_store_guess(const struct flow_table *table, const uint8_t *address)
 {
-	const uint64_t low = flow_store_word(address), high = flow_store_word(address + 8);
-	const uint64_t mixed = (low ^ (high << 29 | high >> 35)) * 0x9E3779B97F4A7C15ull;
+	const uint64_t low = __builtin_bswap64(flow_store_word(address));
+	const uint64_t high = __builtin_bswap64(flow_store_word(address + 8));
+	const uint64_t mixed = ((low >> 32 | low << 32) + high) * 0x9E3779B97F4A7C15ull;
 	return &table->host_guess[mixed >> (64 - HOST_GUESS_BITS)];
 }
 
@@ -478,6 +471,7 @@ static void flow_store_leave_host(struct flow_table *table, uint32_t id)
 	keyed_index_remove(
 		&table->by_host, flow_store_host_hash(table, host->family, host->address), id);
 	host->family = 0;
+	table->hosts_gone++;
 	flow_pool_give_back(&table->hosts, id);
 }
 
@@ -495,18 +489,6 @@ uint32_t flow_store_pair(const struct flow_table *table, uint32_t src, uint32_t 
 		if (stream->src == src && stream->dst == dst)
 			return id;
 	}
-}
-
-uint64_t flow_store_pair_of(
-	const struct flow_table *table, const struct roce_packet *packet, bool answer)
-{
-	const uint32_t src = flow_store_find_host(table, packet->family, packet->src);
-	const uint32_t dst = flow_store_find_host(table, packet->family, packet->dst);
-	if (src == KEYED_NONE || dst == KEYED_NONE)
-		return 0;
-	if (answer)
-		return flow_store_pair_hash(table, dst, src);
-	return flow_store_pair_hash(table, src, dst);
 }
 
 static uint16_t flow_store_generation(struct flow_table *table, uint32_t id, bool used_before)
@@ -597,13 +579,30 @@ void flow_store_clear_rare(struct flow_table *table, struct flow_qp *qp)
 
 /* ---- directions of queue pairs ------------------------------------------------ */
 
-uint32_t flow_store_find(
-	const struct flow_table *table, const struct roce_packet *packet, uint64_t hash)
+void flow_table_aim(
+	const struct flow_table *table, const struct roce_packet *packet, struct flow_aim *ret)
 {
-	uint32_t at = keyed_tag(hash);
+	ret->src = flow_store_find_host(table, packet->family, packet->src);
+	ret->dst = flow_store_find_host(table, packet->family, packet->dst);
+	ret->hosts_gone = table->hosts_gone;
+	ret->hash = flow_store_direction_hash(table, ret->src, ret->dst, packet->dst_qp);
+	keyed_index_prefetch(&table->by_qp, ret->hash);
+}
+
+uint32_t flow_store_find(const struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, uint32_t probably)
+{
+	struct flow_aim now = *aim;
+	if (now.src == FLOW_NONE || now.dst == FLOW_NONE || now.hosts_gone != table->hosts_gone)
+		flow_table_aim(table, packet, &now);
+	if (now.src == FLOW_NONE || now.dst == FLOW_NONE)
+		return FLOW_NONE;
+	if (probably != FLOW_NONE && flow_store_is(table, probably, packet, &now))
+		return probably;
+	uint32_t at = keyed_tag(now.hash);
 	for (;;) {
-		const uint32_t id = keyed_index_next(&table->by_qp, hash, &at);
-		if (id == KEYED_NONE || flow_store_is(table, id, packet))
+		const uint32_t id = keyed_index_next(&table->by_qp, now.hash, &at);
+		if (id == KEYED_NONE || flow_store_is(table, id, packet, &now))
 			return id;
 	}
 }
@@ -614,7 +613,7 @@ bool flow_store_room(const struct flow_table *table)
 		flow_pool_live(&table->hosts) + 2 <= FLOW_HOSTS_MAX;
 }
 
-uint32_t flow_store_add(struct flow_table *table, const struct roce_packet *packet, uint64_t hash)
+uint32_t flow_store_add(struct flow_table *table, const struct roce_packet *packet)
 {
 	const uint32_t id = flow_pool_take(&table->qps);
 	if (id == table->first_ns.end)
@@ -628,7 +627,7 @@ uint32_t flow_store_add(struct flow_table *table, const struct roce_packet *pack
 	};
 	qp->src = flow_store_need_host(table, packet->family, packet->src);
 	qp->dst = flow_store_need_host(table, packet->family, packet->dst);
-	keyed_index_put(&table->by_qp, hash, id);
+	keyed_index_put(&table->by_qp, flow_store_qp_hash(table, qp), id);
 	return id;
 }
 

@@ -189,6 +189,7 @@ struct flow_victim {
 struct flow_table {
 	struct siphash_key key;
 	uint32_t limit, sampling;
+	uint32_t hosts_gone; /* so many numbers of hosts were given back */
 	struct flow_pool qps, first_ns, streams, hosts, rares;
 	struct loss *loss; /* NULL: sampled, nothing is judged */
 	struct keyed_index by_qp, by_host, by_pair; /* a pair: its newest stream */
@@ -244,25 +245,23 @@ static inline bool flow_store_is_host(
 	return host->family == family && left[0] == right[0] && left[1] == right[1];
 }
 
-/* flow_store_is - does @packet travel in the direction @id? A free record is nobody's. */
-static inline bool flow_store_is(
-	const struct flow_table *table, uint32_t id, const struct roce_packet *packet)
+/* flow_store_is - does @packet, whose hosts are known, travel in the direction @id? A free record
+ * is nobody's. */
+static inline bool flow_store_is(const struct flow_table *table, uint32_t id,
+	const struct roce_packet *packet, const struct flow_aim *aim)
 {
 	const struct flow_qp *qp = flow_store_qp(table, id);
-	if (qp->dst_qp != packet->dst_qp || !flow_qp_live(qp))
-		return false;
-	return flow_store_is_host(flow_store_host(table, qp->src), packet->family, packet->src) &&
-		flow_store_is_host(flow_store_host(table, qp->dst), packet->family, packet->dst);
+	return qp->dst_qp == packet->dst_qp && qp->src == aim->src && qp->dst == aim->dst;
 }
 
 void flow_store_init(struct flow_table *table);
 void flow_store_end(struct flow_table *table);
 
-/* flow_store_find - FLOW_NONE: not there. */
-uint32_t flow_store_find(
-	const struct flow_table *table, const struct roce_packet *packet, uint64_t hash);
+/* flow_store_find - FLOW_NONE: not there. @probably: where it is looked for first. */
+uint32_t flow_store_find(const struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, uint32_t probably);
 bool flow_store_room(const struct flow_table *table); /* for one more direction with new hosts */
-uint32_t flow_store_add(struct flow_table *table, const struct roce_packet *packet, uint64_t hash);
+uint32_t flow_store_add(struct flow_table *table, const struct roce_packet *packet);
 void flow_store_drop(struct flow_table *table, uint32_t id);
 
 /* flow_store_add_stream - @id has none yet. NULL: no room. */
@@ -270,11 +269,8 @@ struct flow_stream *flow_store_add_stream(struct flow_table *table, uint32_t id)
 /* flow_store_pair - id of the newest stream between two hosts, in this direction. */
 uint32_t flow_store_pair(const struct flow_table *table, uint32_t src, uint32_t dst);
 
-/* flow_store_pair_hash - of .by_pair. flow_store_pair_of - the same for a packet whose direction is
- * not known yet; @answer: of the pair that it is about. 0: a host is not known either. */
+/* flow_store_pair_hash - of .by_pair. */
 uint64_t flow_store_pair_hash(const struct flow_table *table, uint32_t src, uint32_t dst);
-uint64_t flow_store_pair_of(
-	const struct flow_table *table, const struct roce_packet *packet, bool answer);
 
 /* flow_store_need_rare - the record of @qp, made when there is none. */
 struct flow_rare *flow_store_need_rare(struct flow_table *table, struct flow_qp *qp);

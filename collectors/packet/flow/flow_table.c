@@ -346,15 +346,10 @@ uint32_t flow_table_stream_end(const struct flow_table *table)
 }
 /* ---- memory that will be needed -------------------------------------------------- */
 
-void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash)
+uint32_t flow_table_fetch_qp(const struct flow_table *table, const struct flow_aim *aim)
 {
-	keyed_index_prefetch(&table->by_qp, hash);
-}
-
-uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash)
-{
-	uint32_t at = keyed_tag(hash);
-	const uint32_t id = keyed_index_next(&table->by_qp, hash, &at);
+	uint32_t at = keyed_tag(aim->hash);
+	const uint32_t id = keyed_index_next(&table->by_qp, aim->hash, &at);
 	if (id != KEYED_NONE)
 		__builtin_prefetch(flow_store_qp(table, id), 1);
 	return id;
@@ -362,37 +357,34 @@ uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash)
 
 /* The pair of hosts that will be looked up: by a packet that begins a direction, or an answer whose
  * stream is not known. */
-static void fetch_pair(
-	const struct flow_table *table, const struct roce_packet *packet, struct flow_fetch *fetch)
+static void fetch_pair(const struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, struct flow_fetch *fetch)
 {
-	if (fetch->probably == FLOW_NONE) {
-		const enum roce_role role = roce_opcode_role(packet->opcode);
-		fetch->answers = role == ROLE_ACK || role == ROLE_NONE;
-		fetch->pair = flow_store_pair_of(table, packet, fetch->answers);
-	} else {
-		const struct flow_qp *qp = flow_store_qp(table, fetch->probably);
-		fetch->answers = true;
-		fetch->pair = flow_store_pair_hash(table, qp->dst, qp->src);
-	}
+	if (aim->src == FLOW_NONE || aim->dst == FLOW_NONE)
+		return;
+	const enum roce_role role = roce_opcode_role(packet->opcode);
+	fetch->answers = fetch->probably != FLOW_NONE || role == ROLE_ACK || role == ROLE_NONE;
+	if (fetch->answers)
+		fetch->pair = flow_store_pair_hash(table, aim->dst, aim->src);
+	else
+		fetch->pair = flow_store_pair_hash(table, aim->src, aim->dst);
 	keyed_index_prefetch(&table->by_pair, fetch->pair);
 }
 
-void flow_table_fetch_stream(
-	const struct flow_table *table, const struct roce_packet *packet, struct flow_fetch *fetch)
+void flow_table_fetch_stream(const struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, struct flow_fetch *fetch)
 {
 	const struct flow_qp *qp = NULL;
 	uint32_t at = FLOW_NONE;
 	if (fetch->probably != FLOW_NONE)
 		qp = flow_store_qp(table, fetch->probably);
 	if (qp && flow_qp_live(qp)) {
-		__builtin_prefetch(flow_store_host(table, qp->src));
-		__builtin_prefetch(flow_store_host(table, qp->dst));
 		at = qp->stream;
 		if (at == FLOW_NONE)
 			at = qp->peer;
 	}
 	if (at == FLOW_NONE) {
-		fetch_pair(table, packet, fetch);
+		fetch_pair(table, packet, aim, fetch);
 		return;
 	}
 	fetch->stream = flow_store_stream(table, at);
@@ -599,17 +591,15 @@ static struct flow_stream *flow_table_answer(
 
 /* flow_table_place - where @packet belongs; a record is made for it if need be. */
 static uint32_t flow_table_place(struct flow_table *table, const struct roce_packet *packet,
-	uint64_t hash, uint32_t probably)
+	const struct flow_aim *aim, uint32_t probably)
 {
 	uint64_t inherited;
-	if (probably != FLOW_NONE && flow_store_is(table, probably, packet))
-		return probably;
-	uint32_t id = flow_store_find(table, packet, hash);
+	uint32_t id = flow_store_find(table, packet, aim, probably);
 	if (id != FLOW_NONE)
 		return id;
 	if (!flow_evict_make_room(table, &inherited))
 		return FLOW_NONE;
-	id = flow_store_add(table, packet, hash);
+	id = flow_store_add(table, packet);
 	flow_evict_born(table, id, inherited);
 	return id;
 }
@@ -631,14 +621,14 @@ static unsigned flow_psn_rank(enum roce_role role)
 	return 1;
 }
 
-void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
-	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret)
+void flow_table_add_aimed(struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, uint32_t probably, int64_t t_ns, struct flow_hit *ret)
 {
 	const uint64_t bin = (uint64_t)t_ns / 1000000;
 	flow_table_sum(table, packet);
 	if (!packet->sampled) /* the others of its millisecond were not taken */
 		flow_table_burst(table, bin, packet->octets);
-	const uint32_t id = flow_table_place(table, packet, hash, probably);
+	const uint32_t id = flow_table_place(table, packet, aim, probably);
 	*ret = (struct flow_hit){.id = id, .role = roce_opcode_role(packet->opcode)};
 	if (id == FLOW_NONE) {
 		flow_table_refuse(table, packet);
@@ -686,13 +676,15 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
 		*ret = (struct flow_hit){.id = FLOW_NONE, .role = ROLE_NONE};
 		return;
 	}
-	flow_table_add_hashed(table, packet, flow_table_hash(table, packet), FLOW_NONE, t_ns, ret);
+	struct flow_aim aim;
+	flow_table_aim(table, packet, &aim);
+	flow_table_add_aimed(table, packet, &aim, FLOW_NONE, t_ns, ret);
 }
 
-void flow_table_copy(struct flow_table *table, const struct roce_packet *packet, uint64_t hash,
-	int64_t t_ns, bool odd)
+void flow_table_copy(struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, int64_t t_ns, bool odd)
 {
-	const uint32_t id = flow_store_find(table, packet, hash);
+	const uint32_t id = flow_store_find(table, packet, aim, FLOW_NONE);
 	if (id == FLOW_NONE)
 		return;
 	struct flow_qp *qp = flow_store_qp(table, id);

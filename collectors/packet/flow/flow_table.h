@@ -12,7 +12,8 @@
  * Space-Saving), what is distinct is estimated (HyperLogLog), and flow_totals says which sums are
  * then lower bounds. Packets, octets and marks of the totals stay exact.
  *
- * The hash is SipHash-1-3 with a key of the caller: a sender of packets cannot aim at one slot.
+ * Hosts are found by SipHash-1-3, directions by a keyed product of two numbers of hosts and the QP;
+ * the key comes from the caller: a sender of packets cannot aim at one slot.
  *
  * Gaps and what is sent again are judged by loss.h, for captures of every packet only: with
  * sampling above 1 gaps, duplicates and retransmits are unknown and stay 0 (and so does the burst
@@ -134,27 +135,27 @@ struct flow_hit {
 void flow_table_add(struct flow_table *table, const struct roce_packet *packet, int64_t t_ns,
 	struct flow_hit *ret);
 
+/* Where the direction of a packet is looked for. */
+struct flow_aim {
+	uint64_t hash;
+	uint32_t src, dst; /* numbers of its hosts; FLOW_NONE: one is not known yet */
+	uint32_t hosts_gone; /* as of when: a number is given to another host later */
+};
+
 /*
  * The same in steps, for a caller that has more packets at hand: each step for all of them, so that
  * memory is there when the next one needs it.
- *   flow_table_hash, flow_table_fetch_slot
+ *   flow_table_aim
  *   flow_table_fetch_qp       the id at which the packet's direction probably is, or FLOW_NONE
  *   flow_table_fetch_stream   of that id: the stream, or the one that the direction answers; where
  *                             neither is known, the pair of hosts
  *   flow_table_fetch_pair     of that pair: its newest stream
  *   flow_table_fetch_peer     the direction of that one, for an answer
- *   flow_table_add_hashed     @probably: that id
+ *   flow_table_add_aimed      @probably: that id
  */
-uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet);
-/* flow_table_same - do two packets travel in the same direction of a queue pair? */
-static inline bool flow_table_same(const struct roce_packet *left, const struct roce_packet *right)
-{
-	return left->dst_qp == right->dst_qp && left->family == right->family &&
-		__builtin_memcmp(left->src, right->src, sizeof(left->src)) == 0 &&
-		__builtin_memcmp(left->dst, right->dst, sizeof(left->dst)) == 0;
-}
-void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash);
-uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
+void flow_table_aim(
+	const struct flow_table *table, const struct roce_packet *packet, struct flow_aim *ret);
+uint32_t flow_table_fetch_qp(const struct flow_table *table, const struct flow_aim *aim);
 /* What is asked for one packet; zeroed, but .probably. For asking for more memory only: the packet
  * may belong elsewhere, and before it is added the streams may become those of other directions. */
 struct flow_fetch {
@@ -164,21 +165,21 @@ struct flow_fetch {
 	const struct flow_stream *stream; /* NULL: not known */
 	const struct flow_stream *newest; /* of the pair */
 };
-void flow_table_fetch_stream(
-	const struct flow_table *table, const struct roce_packet *packet, struct flow_fetch *fetch);
+void flow_table_fetch_stream(const struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, struct flow_fetch *fetch);
 void flow_table_fetch_pair(const struct flow_table *table, struct flow_fetch *fetch);
 void flow_table_fetch_peer(const struct flow_table *table, const struct flow_fetch *fetch);
-void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
-	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
+void flow_table_add_aimed(struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
 
 /*
  * flow_table_copy - a copy of a packet of this direction was captured: counted apart.
  *
- * @hash  flow_table_hash()
+ * @aim   flow_table_aim()
  * @odd   the capture does not show everything twice: then it is an event of its own
  */
-void flow_table_copy(struct flow_table *table, const struct roce_packet *packet, uint64_t hash,
-	int64_t t_ns, bool odd);
+void flow_table_copy(struct flow_table *table, const struct roce_packet *packet,
+	const struct flow_aim *aim, int64_t t_ns, bool odd);
 
 /* ---- answers ------------------------------------------------------------------ */
 

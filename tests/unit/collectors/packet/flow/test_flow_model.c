@@ -401,7 +401,7 @@ static void check_entropy(const struct model *model, struct flow_table *table)
 static void run_model(uint64_t seed, size_t packets, size_t ahead)
 {
 	struct roce_packet waiting[AHEAD];
-	uint64_t hashes[AHEAD];
+	struct flow_aim aims[AHEAD];
 	struct flow_fetch fetch[AHEAD];
 	struct model model = {0};
 	struct flow_table *table = flow_table_new(1000, 1, seed);
@@ -411,16 +411,15 @@ static void run_model(uint64_t seed, size_t packets, size_t ahead)
 		const int64_t t_ns = 1700000000000000000 + (int64_t)i * 30000;
 		struct flow_hit hit;
 		waiting[at] = draw_packet();
-		hashes[at] = flow_table_hash(table, &waiting[at]);
-		flow_table_fetch_slot(table, hashes[at]);
-		fetch[at] = (struct flow_fetch){.probably = flow_table_fetch_qp(table, hashes[at])};
-		flow_table_fetch_stream(table, &waiting[at], &fetch[at]);
+		flow_table_aim(table, &waiting[at], &aims[at]);
+		fetch[at] = (struct flow_fetch){.probably = flow_table_fetch_qp(table, &aims[at])};
+		flow_table_fetch_stream(table, &waiting[at], &aims[at], &fetch[at]);
 		flow_table_fetch_pair(table, &fetch[at]);
 		flow_table_fetch_peer(table, &fetch[at]);
 		if (i < ahead)
 			continue;
-		flow_table_add_hashed(
-			table, &waiting[due], hashes[due], fetch[due].probably, t_ns, &hit);
+		flow_table_add_aimed(
+			table, &waiting[due], &aims[due], fetch[due].probably, t_ns, &hit);
 		model_add(&model, &waiting[due], t_ns);
 		assert_int_equal(hit.role, roce_opcode_role(waiting[due].opcode));
 	}
@@ -463,7 +462,9 @@ static void test_chosen_keys(void **state)
 		memcpy(packet.src, &i, 4);
 		packet.dst_qp = i & 0xff;
 		flow_table_add(table, &packet, i, NULL);
-		slots[flow_table_hash(table, &packet) >> 58]++;
+		struct flow_aim aim;
+		flow_table_aim(table, &packet, &aim);
+		slots[aim.hash >> 58]++;
 	}
 	for (size_t i = 0; i < rw_countof(slots); i++)
 		if (slots[i] > longest)
