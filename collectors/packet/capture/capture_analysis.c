@@ -277,8 +277,6 @@ void capture_analysis_next(struct capture_analysis *analysis)
 		copies_next(analysis->copies);
 }
 
-/* flow_rows - rows of one interval, from the tables of a capture. */
-
 /* ---- hosts --------------------------------------------------------------------- */
 
 /* How much the packets say of a host: marks and notifications. */

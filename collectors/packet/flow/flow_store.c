@@ -352,24 +352,6 @@ static uint64_t flow_store_word(const uint8_t *bytes)
 	return word;
 }
 
-/* One message per key: both addresses, 4 or 16 bytes each, then @more, the QP and the family. No
- * two keys give the same message. */
-static inline uint64_t flow_store_key_hash(const struct siphash_key *key, unsigned family,
-	const uint8_t *src, const uint8_t *dst, uint64_t more_and_qp)
-{
-	const uint64_t rest = more_and_qp << 8 | family;
-	if (family == 4)
-		return siphash13_two(
-			key, flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst), rest);
-	struct siphash_state state = siphash_begin(key);
-	siphash13_word(&state, flow_store_word(src));
-	siphash13_word(&state, flow_store_word(src + 8));
-	siphash13_word(&state, flow_store_word(dst));
-	siphash13_word(&state, flow_store_word(dst + 8));
-	siphash13_word(&state, rest);
-	return siphash13_end(&state, 40ull << 56);
-}
-
 /* A product of two secrets with what is looked for, folded (as in wyhash of Wang Yi, 2019), once
  * more multiplied so that the upper half depends on all of it. */
 static inline uint64_t flow_store_direction_hash(
@@ -402,14 +384,26 @@ uint64_t flow_store_pair_hash(const struct flow_table *table, uint32_t src, uint
 	return siphash13_end(&state, 8ull << 56);
 }
 
-/* By address, not by id: who comes back after its record was let go is not counted again. */
+/* By address, not by id: who comes back after its record was let go is not counted again. One
+ * message per key: both addresses, 4 or 16 bytes each, port and QP, the family. No two keys give
+ * the same. */
 uint64_t flow_store_distinct_hash(
 	const struct flow_table *table, const struct flow_qp *qp, uint16_t port, uint32_t dst_qp)
 {
-	const struct flow_host *src = flow_store_host(table, qp->src);
-	const struct flow_host *dst = flow_store_host(table, qp->dst);
-	return flow_store_key_hash(&flow_tally_key, src->family, src->address, dst->address,
-		1ull << 48 | (uint64_t)port << 24 | dst_qp);
+	const struct flow_host *host = flow_store_host(table, qp->src);
+	const uint8_t *src = host->address, *dst = flow_store_host(table, qp->dst)->address;
+	const uint64_t rest =
+		1ull << 56 | (uint64_t)port << 32 | (uint64_t)dst_qp << 8 | host->family;
+	if (host->family == 4)
+		return siphash13_two(&flow_tally_key,
+			flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst), rest);
+	struct siphash_state state = siphash_begin(&flow_tally_key);
+	siphash13_word(&state, flow_store_word(src));
+	siphash13_word(&state, flow_store_word(src + 8));
+	siphash13_word(&state, flow_store_word(dst));
+	siphash13_word(&state, flow_store_word(dst + 8));
+	siphash13_word(&state, rest);
+	return siphash13_end(&state, 40ull << 56);
 }
 
 /* ---- hosts --------------------------------------------------------------- */
@@ -643,6 +637,6 @@ void flow_store_drop(struct flow_table *table, uint32_t id)
 	keyed_index_remove(&table->by_qp, flow_store_qp_hash(table, qp), id);
 	flow_store_leave_host(table, qp->src);
 	flow_store_leave_host(table, qp->dst);
-	*qp = (struct flow_qp){.src = FLOW_NONE, .stream = FLOW_NONE};
+	*qp = (struct flow_qp){.src = FLOW_NONE, .stream = FLOW_NONE, .peer = FLOW_NONE};
 	flow_pool_give_back(&table->qps, id);
 }

@@ -374,11 +374,9 @@ static void fetch_pair(const struct flow_table *table, const struct roce_packet 
 void flow_table_fetch_stream(const struct flow_table *table, const struct roce_packet *packet,
 	const struct flow_aim *aim, struct flow_fetch *fetch)
 {
-	const struct flow_qp *qp = NULL;
 	uint32_t at = FLOW_NONE;
-	if (fetch->probably != FLOW_NONE)
-		qp = flow_store_qp(table, fetch->probably);
-	if (qp && flow_qp_live(qp)) {
+	if (fetch->probably != FLOW_NONE) {
+		const struct flow_qp *qp = flow_store_qp(table, fetch->probably);
 		at = qp->stream;
 		if (at == FLOW_NONE)
 			at = qp->peer;
