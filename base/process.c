@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -97,6 +101,109 @@ int spawn_run(struct spawn *spawn, pid_t *ret_pid, const char *program, char *co
 	posix_spawnattr_destroy(&spawn->attributes);
 	posix_spawn_file_actions_destroy(&spawn->files);
 	return -rc;
+}
+
+/* path_answers - asks a child, which is left behind when it does not end. */
+
+enum { LOOK_MS = 3000, LOOK_AGAIN_MS = 500, HELD_MAX = 16 };
+
+static struct {
+	pthread_mutex_t lock;
+	pid_t pids[HELD_MAX]; /* children that did not come back */
+	size_t n;
+	bool off;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void path_ask_nobody(void)
+{
+	pthread_mutex_lock(&held.lock);
+	held.off = true;
+	pthread_mutex_unlock(&held.lock);
+}
+
+/* How long to wait for the next one; -1: not to be asked, there are HELD_MAX. */
+static int look_patience(void)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < held.n; i++)
+		if (waitpid(held.pids[i], NULL, WNOHANG) == 0)
+			held.pids[kept++] = held.pids[i];
+	held.n = kept;
+	if (held.n == HELD_MAX)
+		return -1;
+	return held.n > 0 ? LOOK_AGAIN_MS : LOOK_MS;
+}
+
+/* In the child: system calls alone. Its end is the answer, which the parent sees by @told. */
+static void look_at(const char *path, int told)
+{
+	struct stat st;
+	char some[512];
+	if (dup2(told, STDIN_FILENO) < 0)
+		_exit(0);
+	close_range(STDIN_FILENO + 1, ~0U, 0); /* nobody waits for the end of our output */
+	if (stat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		_exit(0);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && S_ISDIR(st.st_mode))
+		(void)syscall(SYS_getdents64, fd, some, sizeof(some));
+	else if (fd >= 0 && read(fd, some, 1) < 0)
+		_exit(0);
+	_exit(0);
+}
+
+/* True when @fd is at its end before @patience_ms have passed. */
+static bool look_ended(int fd, int patience_ms)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	const int64_t until_ns = mono_now().ns + patience_ms * NS_PER_MS;
+	int64_t left_ns = patience_ms * NS_PER_MS;
+	while (left_ns > 0) {
+		const int n = poll(&end, 1, (int)(left_ns / NS_PER_MS) + 1);
+		if (n != 0 && (n > 0 || errno != EINTR))
+			return true;
+		left_ns = until_ns - mono_now().ns;
+	}
+	return false;
+}
+
+static bool look_returns(const char *path)
+{
+	int ends[2];
+	const int patience_ms = look_patience();
+	if (patience_ms < 0)
+		return false;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return true;
+	const pid_t pid = _Fork(); /* no library is told: the child uses none */
+	if (pid == 0)
+		look_at(path, ends[1]);
+	close(ends[1]);
+	const bool ended = pid < 0 || look_ended(ends[0], patience_ms);
+	close(ends[0]);
+	if (pid > 0 && ended)
+		waitpid(pid, NULL, 0);
+	if (ended)
+		return true;
+	kill(pid, SIGKILL);
+	held.pids[held.n++] = pid;
+	return false;
+}
+
+int path_answers(const char *path, struct err *e)
+{
+	static const char *const own[] = {"/proc/", "/sys/"};
+	for (size_t i = 0; i < rw_countof(own); i++)
+		if (strncmp(path, own[i], strlen(own[i])) == 0)
+			return 0;
+	pthread_mutex_lock(&held.lock);
+	const bool returns = held.off || look_returns(path);
+	pthread_mutex_unlock(&held.lock);
+	if (returns)
+		return 0;
+	return err_at(e, -ETIMEDOUT, path, 0, 0,
+		"does not answer: is it on a mount whose server is away (findmnt --target shows "
+		"it)?");
 }
 
 /* slice - a thread that runs only while slice_run() waits for it. */

@@ -53,6 +53,18 @@ int spawn_run(struct spawn *spawn, pid_t *ret_pid, const char *program, char *co
 	char *const *environment);
 
 /*
+ * path_answers - takes the first look at @path in a child: what it is, a file's first byte, a
+ * directory's first name. So a mount whose server does not answer holds the child, and not whoever
+ * goes on to use the path; the kernel may not let it be killed, this process ends all the same.
+ *
+ * 0, also for what is not there or may not be seen: the caller's own look says that. -ETIMEDOUT
+ * after 3 s, half a second while an earlier child is still held; @e says so. Any thread.
+ */
+int path_answers(const char *path, struct err *e);
+/* path_ask_nobody - from now on 0 at once: the walls of this process let it make no child. */
+void path_ask_nobody(void);
+
+/*
  * slice - long work in short pieces, on a stack of its own. The work runs on a thread, but never at
  * the same time as whoever hands it slices: slice_run() gives it the turn and waits until it gives
  * the turn back, in slice_pause() or at its end. So both may use the same data without locks; what

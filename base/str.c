@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/process.h"
 
 /* outside - access(2) asks for modes and owners, open(2) for the wall too. */
 
@@ -181,9 +182,12 @@ int str_open_file(const char *path, struct err *e)
 {
 	struct stat st;
 	int fd = -1;
+	int rc = path_answers(path, e);
+	if (rc < 0)
+		return rc;
 	/* looked at before it is opened, which does something to some devices, and after: it may
 	 * have been replaced in between, and a pipe without a writer would be waited for */
-	int rc = stat(path, &st);
+	rc = stat(path, &st);
 	const bool there = rc == 0;
 	if (there)
 		rc = str_file_kind(path, &st, e);

@@ -41,7 +41,8 @@ struct stat;
 int str_file_kind(const char *path, const struct stat *st, struct err *e);
 
 /* str_open_file - a descriptor of the regular file @path for reading; the caller closes. What a
- * path of ours was replaced by (a named pipe, a device, a socket) is refused without a wait.
+ * path of ours was replaced by (a named pipe, a device, a socket) is refused without a wait, a
+ * mount that does not answer after path_answers().
  * Negative errno, @e filled. */
 int str_open_file(const char *path, struct err *e);
 

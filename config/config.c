@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "config/config_build.h"
 
 enum { MAX_MISTAKES = 50 };
@@ -117,7 +118,12 @@ static int check_file(const struct config *config, const struct config_file *fil
 	bool *ret_warning)
 {
 	struct stat st;
+	struct err kind;
 	*ret_warning = false;
+	const int late = path_answers(file->path, &kind);
+	if (late < 0)
+		return err_at(e, late, config->path, file->line, file->col, "%s: '%s' %s",
+			file->key, file->path, kind.text);
 	if (stat(file->path, &st) < 0) {
 		int code = errno;
 		*ret_warning = code == EACCES;
@@ -136,7 +142,6 @@ static int check_file(const struct config *config, const struct config_file *fil
 			file->path,
 			str_if(file->secret, " (mode 0600, owned by the agent's user)"));
 	}
-	struct err kind;
 	const int rc = str_file_kind(file->path, &st, &kind);
 	if (rc < 0)
 		return err_at(e, rc, config->path, file->line, file->col, "%s: '%s' %s", file->key,

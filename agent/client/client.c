@@ -8,6 +8,7 @@
 #include "agent/client/control.h"
 #include "agent/modules.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "config/config.h"
 #include "config/config_salvage.h"
 #include "config/yaml.h"
@@ -508,9 +509,12 @@ static int take_made(void *arg, int n, char *const *words, char *const *names)
 static int open_store(struct client *client, struct err *e)
 {
 	bool made = false;
+	int r = path_answers(client->db_path, e);
+	if (r < 0)
+		return r;
 	const bool there =
 		access(client->db_path, F_OK) == 0; /* before, not after: it may be made now */
-	int r = db_history_open(client->db_path, &client->history, e);
+	r = db_history_open(client->db_path, &client->history, e);
 	if (r == 0)
 		r = history_sql(client->history,
 			"SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "agent/command/cli_help.h"
 
 #define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"
@@ -380,6 +381,59 @@ static int cli_read(struct cli_call *call, int argc, char **argv,
 	return cli_read_command(call, argc - optind, argv + optind, ret_done);
 }
 
+/* ---- before it runs ------------------------------------------------------ */
+
+static bool is_path(const char *placeholder, size_t n)
+{
+	return memmem(placeholder, n, "FILE", 4) || memmem(placeholder, n, "DIR", 3);
+}
+
+/* Of the words that name files. */
+static int cli_words_answer(const struct cli_call *call, struct err *e)
+{
+	const char *at = str_or(call->sub.args, "");
+	for (int i = call->sub.name != NULL; i < call->args.argc; i++) {
+		const size_t n = strcspn(at, " ");
+		const bool last = at[n] == '\0'; /* "FILE..." is meant by all that follow */
+		if (is_path(at, n) && path_answers(call->args.argv[i], e) < 0)
+			return -ETIMEDOUT;
+		if (!last)
+			at += n + 1;
+	}
+	return 0;
+}
+
+static int cli_options_answer(const struct cli_call *call, struct err *e)
+{
+	for (size_t i = 0; i < call->args.n_given; i++)
+		for (const struct command_option *o = call->command.options; o && o->name; o++)
+			if (o->arg && str_eq(o->name, call->given[i].name) &&
+				is_path(o->arg, strlen(o->arg)) &&
+				path_answers(call->given[i].value, e) < 0)
+				return -ETIMEDOUT;
+	return 0;
+}
+
+/* 0, or the exit code after a message: a path of the command line is on a mount that hangs. */
+static int cli_paths_answer(const struct cli_call *call)
+{
+	struct err e = {0};
+	int rc = path_answers(call->g.config_path, &e);
+	if (rc == 0 && call->g.db)
+		rc = path_answers(call->g.db, &e);
+	if (rc == 0)
+		rc = cli_words_answer(call, &e);
+	if (rc == 0)
+		rc = cli_options_answer(call, &e);
+	if (rc == 0)
+		return 0;
+	err_print(stderr, &e);
+	if (call->command.usage_exit != USAGE_EXIT_CHECK)
+		return EXIT_FAILED;
+	printf("CHECK UNKNOWN - %s %s\n", e.file, e.text);
+	return cli_finish(USAGE_EXIT_CHECK);
+}
+
 int cli_run(int argc, char **argv, const struct command *const *table)
 {
 	rw_cleanup(cli_call_done) struct cli_call call;
@@ -389,6 +443,9 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 		return r;
 	resolve_color(&call.g);
 	log_set_level(log_level_of(&call.g));
+	r = cli_paths_answer(&call);
+	if (r != 0)
+		return r;
 	if (call.sub.act)
 		return cli_finish(command_act(&call.args));
 	return cli_finish(call.sub.run(&call.args));

@@ -20,6 +20,7 @@
 #include "agent/incident/ledger.h"
 #include "agent/judge/pipeline.h"
 #include "agent/judge/resume.h"
+#include "base/process.h"
 #include "collectors/recorded/replay.h"
 #include "collectors/recorded/replay_capture.h"
 #include "config/config.h"
@@ -144,6 +145,9 @@ static int cmd_replay_read_config(struct replay *replay, struct err *e)
 		return 0; /* read already, to find the store */
 	if (replay->fabric || (!replay->g->config_named && !replay->from_db)) {
 		const char *path = str_or(replay->fabric, replay->fabric_path);
+		rc = path_answers(path, e);
+		if (rc < 0)
+			return rc;
 		if (access(path, F_OK) < 0)
 			return err_at(e, -EINVAL, path, 0, 0,
 				"file not found; name the fabric of the case with --fabric FILE");

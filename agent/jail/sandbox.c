@@ -19,6 +19,7 @@
 
 #include "agent/jail/privilege.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "config/config.h"
 
 void sandbox_add(struct sandbox_paths *paths, const char *path, enum sandbox_use use)
@@ -381,6 +382,8 @@ int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
 			.sa_sigaction = calls_on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
 		sigaction(SIGSYS, &action, NULL);
 	}
+	if (kind != SANDBOX_AGENT)
+		path_ask_nobody();
 	scmp_filter_ctx filter = seccomp_init(calls_default(kind, refusal));
 	if (!filter)
 		return err_set(e, -ENOMEM, "seccomp: no filter");

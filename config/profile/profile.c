@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 
+#include "base/process.h"
 #include "config/neighbor_kind.h"
 #include "config/profile/profile_read.h"
 #include "config/profile/profile_tune.h"
@@ -241,6 +242,11 @@ static int is_profile_file(const struct dirent *entry)
 static int read_site(struct profiles *profiles, const char *dir, struct err_list *errors)
 {
 	struct dirent **list;
+	struct err late = {0};
+	if (path_answers(dir, &late) < 0) {
+		err_list_add(errors, &late);
+		return -EINVAL;
+	}
 	int rc = 0, n = scandir(dir, &list, is_profile_file, alphasort);
 	if (n < 0) {
 		struct err e = {0};

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/process.h"
 #include "db/model/flow.h"
 
 #define PCAP_RECORD_MAX 262144u /* as libpcap's MAXIMUM_SNAPLEN */
@@ -692,6 +693,9 @@ static int open_file(const char *path, struct err *e)
 	if (strcmp(path, "-") == 0)
 		return dup(STDIN_FILENO);
 	struct stat st;
+	const int answers = path_answers(path, e);
+	if (answers < 0)
+		return answers;
 	/* not blocking: opening a FIFO without a writer would hang */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st)) {
