@@ -989,7 +989,7 @@ int rollup_read(const struct rollup_reader *reader, uint32_t i, struct arena *a,
 		r = rollup_read_full(reader, &much, &values, v, count, numbers);
 	else
 		r = -EBADMSG;
-	for (uint32_t j = 0; j < count && r == 0; j++) {
+	for (uint32_t j = 0; j < count && r == 0 && !reader->no_quantiles; j++) {
 		if (how == PART_SHORT)
 			r = rollup_likely_numbers(a, &v[j]);
 		else

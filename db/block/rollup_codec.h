@@ -54,6 +54,7 @@ struct rollup_reader {
 	uint32_t n_series, n_buckets;
 	uint8_t entity_bits, place_bits;
 	bool rates, minutes; /* .minutes: of a version that cuts them short */
+	bool no_quantiles; /* set by the caller: sketches stay empty */
 };
 
 /* rollup_open - checks the sum of all bytes and the directory. 0 or -EBADMSG. */

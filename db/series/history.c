@@ -301,17 +301,26 @@ static int merged_next(struct history *history, int64_t t_ns, int64_t *ret_ns, s
 	return found;
 }
 
+/* For a part, which has other numbers: it may give more than is wanted. */
+static struct history_filter merged_filter(const struct history_filter *filter)
+{
+	struct history_filter part = *filter;
+	part.ids = NULL;
+	return part;
+}
+
 static int merged_match(struct history *history, const struct history_filter *filter,
 	uint32_t **ret, size_t *ret_n, struct err *e)
 {
 	struct history_merged *merged = merged_of(history);
+	const struct history_filter part = merged_filter(filter);
 	uint32_t *ids = NULL;
 	size_t n = 0;
 	for (size_t i = 0; i < merged->n; i++) {
 		rw_cleanup(freep) uint32_t *theirs = NULL;
 		size_t n_theirs = 0;
 		const int rc =
-			history_match(merged->parts[i].history, filter, &theirs, &n_theirs, e);
+			history_match(merged->parts[i].history, &part, &theirs, &n_theirs, e);
 		if (rc != 0) {
 			free(ids);
 			return rc;
@@ -416,7 +425,7 @@ static int merged_walk(struct merged_gather *gather, const struct history_filter
 	sample_fn *fn, void *arg, struct err *e)
 {
 	struct history *history = &gather->merged->history;
-	struct history_filter slice = *filter;
+	struct history_filter slice = merged_filter(filter);
 	int64_t span_ns = SLICE_FIRST_NS, last_ns = filter->to_ns, before_ns = filter->from_ns;
 	if (last_ns == 0)
 		last_ns = INT64_MAX;
@@ -740,6 +749,22 @@ static int rolling_sample(void *arg, const struct sample *sample)
 	rw_grow(rolling->touched, rolling->n_touched, rolling->cap_touched);
 	rolling->touched[rolling->n_touched++] = (struct rolling_touched){of->key, at};
 	return rc;
+}
+
+bool history_wants(const struct history_filter *filter, uint32_t id)
+{
+	size_t begin = 0, end = filter->n_ids;
+
+	if (!filter->ids)
+		return true;
+	while (begin < end) {
+		const size_t middle = begin + (end - begin) / 2;
+		if (filter->ids[middle] < id)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin < filter->n_ids && filter->ids[begin] == id;
 }
 
 int history_each_before(struct history *history, const struct history_filter *filter, int64_t at_ns,

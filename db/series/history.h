@@ -23,6 +23,13 @@ struct history_filter {
 	int64_t from_ns, to_ns; /* [from, to]; to 0 = no end */
 	bool no_quantiles; /* history_each_rollup() may leave them NAN: they cost most of the time
 			    */
+	/* history_each_rollup() may take steps as they lie in the store: none waits in memory for
+	 * those of other series */
+	bool any_order;
+	/* NULL = all; else no others are needed than these entities, ascending: a store may still
+	 * give more */
+	const uint32_t *ids;
+	size_t n_ids;
 };
 #define HISTORY_ANY_PRIORITY (-2)
 
@@ -78,6 +85,9 @@ static inline void history_close(struct history *history) /* NULL is fine */
 	if (history)
 		history->ops->close(history);
 }
+
+/* history_wants - is the entity needed, going by .ids? */
+bool history_wants(const struct history_filter *filter, uint32_t id);
 
 /* history_entities - the names behind entity ids and texts. Lent; each read adds what is new. Where
  * they cannot be read, the next operation fails. */

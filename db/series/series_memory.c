@@ -1047,8 +1047,8 @@ static bool memory_wants(const struct series_memory *memory, const struct histor
 		metric = filter->metrics[i] == walk->metric;
 	bool priority =
 		filter->priority == HISTORY_ANY_PRIORITY || filter->priority == entity->priority;
-	return metric && priority && str_glob(filter->device, entity->device) &&
-		str_glob(filter->port, entity->port);
+	return metric && priority && history_wants(filter, walk->entity) &&
+		str_glob(filter->device, entity->device) && str_glob(filter->port, entity->port);
 }
 
 static int memory_match(struct history *history, const struct history_filter *filter,

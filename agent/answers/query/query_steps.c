@@ -1,7 +1,8 @@
 /*
  * query_steps - one row per line and step. A step without samples is a row without a value: history
  * is never drawn straight over a gap. With --top and steps the range is read twice: once
- * to find the lines with the greatest values, once to print them.
+ * to find the lines with the greatest values, once to print them, of which only their series are
+ * read.
  */
 
 #include "agent/client/client.h"
@@ -183,7 +184,11 @@ struct step_rows {
 	bool once; /* the range is one step: its values wait in the slots until they are ranked */
 	int64_t now_to_ns; /* the step under way ends here */
 	bool any; /* a step is under way */
+	int64_t seen_to_ns; /* the latest step with a sample of a line, shown or not */
 	uint64_t steps;
+	uint32_t *ids; /* of the entities that are shown; NULL: not known yet */
+	size_t n_ids;
+	struct query_slot *ranked; /* the series at hand */
 };
 
 /* ---- one line in one step -------------------------------------------------------- */
@@ -278,6 +283,14 @@ static bool step_line(
 	return true;
 }
 
+static void step_rank_add(struct query_line *line, double number)
+{
+	if (isnan(number))
+		return;
+	line->rank_sum += number;
+	line->rank_n++;
+}
+
 static int step_print(struct step_rows *rows, struct query_line *line)
 {
 	const struct query_run *run = rows->run;
@@ -296,10 +309,7 @@ static int step_print(struct step_rows *rows, struct query_line *line)
 	if (!rows->ranking)
 		return query_out_row(run->out, &row);
 	const double number = step_number(&row.value);
-	if (isnan(number))
-		return 0;
-	line->rank_sum += number;
-	line->rank_n++;
+	step_rank_add(line, number);
 	return 0;
 }
 
@@ -340,10 +350,39 @@ static int step_advance(struct step_rows *rows, int64_t to_ns)
 	return rc;
 }
 
+/* What the foot says of all lines, and the end of the range needs. */
+static void step_note(struct step_rows *rows, const struct rollup *rollup)
+{
+	struct query_foot *foot = rows->run->foot;
+	foot->tier[rollup->tier] = true;
+	if (rollup->tier != ROLLUP_RAW && rollup->to_ns > foot->coarse_to_ns)
+		foot->coarse_to_ns = rollup->to_ns;
+	if (rollup->to_ns > rows->seen_to_ns)
+		rows->seen_to_ns = rollup->to_ns;
+}
+
+/* Where each line is one series, its rank needs no step of another beside its own. */
+static int step_take_rank(void *arg, const struct rollup *rollup)
+{
+	struct step_rows *rows = arg;
+	const struct query_run *run = rows->run;
+	struct query_slot *slot = rows->ranked;
+	unsigned flags = 0;
+	if (!slot || slot->entity->id != rollup->entity || slot->metric != rollup->metric)
+		slot = query_lines_slot(run->lines, rollup->entity, rollup->metric);
+	rows->ranked = slot;
+	if (!slot)
+		return 0;
+	step_note(rows, rollup);
+	const struct query_value value = query_value_of(
+		run->plan, rollup, slot->bound_per_s, history_names(run->client->history), &flags);
+	step_rank_add(&run->lines->v[slot->line], step_number(&value));
+	return 0;
+}
+
 static int step_take(void *arg, const struct rollup *rollup)
 {
 	struct step_rows *rows = arg;
-	struct query_foot *foot = rows->run->foot;
 	int rc = 0;
 	if (!rows->any || rollup->to_ns != rows->now_to_ns)
 		rc = step_advance(rows, rollup->to_ns);
@@ -353,18 +392,8 @@ static int step_take(void *arg, const struct rollup *rollup)
 		return rc;
 	slot->now = *rollup;
 	slot->present = true;
-	foot->tier[rollup->tier] = true;
-	if (rollup->tier != ROLLUP_RAW && rollup->to_ns > foot->coarse_to_ns)
-		foot->coarse_to_ns = rollup->to_ns;
+	step_note(rows, rollup);
 	return 0;
-}
-
-static bool step_any_present(const struct query_lines *lines)
-{
-	for (size_t i = 0; i < lines->n_slots; i++)
-		if (lines->slots[i].present)
-			return true;
-	return false;
 }
 
 static bool step_any_alive(const struct query_lines *lines)
@@ -389,7 +418,7 @@ static int step_finish(struct step_rows *rows)
 	if (step_ns)
 		rc = step_advance(rows, last_ns);
 	const bool over = last_ns <= run->to_ns;
-	if (rc == 0 && (over || step_any_present(run->lines)))
+	if (rc == 0 && (over || rows->seen_to_ns >= last_ns))
 		rc = step_flush(rows);
 	return rc;
 }
@@ -416,10 +445,14 @@ static int step_walk(struct step_rows *rows, struct err *e)
 		if (agg >= AGG_P50 && agg <= AGG_P99)
 			filter.no_quantiles = false;
 	}
+	const bool alone = rows->ranking && !rows->once && run->plan->by == BY_NONE;
+	filter.any_order = alone || rows->once;
+	filter.ids = rows->ids;
+	filter.n_ids = rows->n_ids;
 	step_begin(rows);
-	int rc = history_each_rollup(
-		run->client->history, &filter, run->plan->step_ns, step_take, rows, e);
-	if (rc == 0)
+	int rc = history_each_rollup(run->client->history, &filter, run->plan->step_ns,
+		alone ? step_take_rank : step_take, rows, e);
+	if (rc == 0 && !alone)
 		rc = step_finish(rows);
 	if (rc != -ERANGE)
 		return rc;
@@ -446,6 +479,24 @@ static int step_rank_order(const void *left, const void *right, void *arg)
 	if (x != y)
 		return x < y ? 1 : -1;
 	return (a > b) - (a < b);
+}
+
+static int step_id_order(const void *left, const void *right)
+{
+	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* The entities of the lines that are shown. */
+static void step_choose_ids(struct step_rows *rows)
+{
+	const struct query_lines *lines = rows->run->lines;
+	rows->ids = rw_calloc(lines->n_slots + 1, sizeof(*rows->ids));
+	for (size_t i = 0; i < lines->n_slots; i++)
+		if (lines->v[lines->slots[i].line].shown)
+			rows->ids[rows->n_ids++] = lines->slots[i].entity->id;
+	if (rows->n_ids > 1)
+		qsort(rows->ids, rows->n_ids, sizeof(*rows->ids), step_id_order);
 }
 
 static void step_choose(struct step_rows *rows)
@@ -478,5 +529,8 @@ int query_rows_steps(struct query_run *run, struct err *e)
 		return rc;
 	if (rows.once)
 		return step_flush(&rows);
-	return step_walk(&rows, e);
+	step_choose_ids(&rows);
+	rc = step_walk(&rows, e);
+	free(rows.ids);
+	return rc;
 }

@@ -36,8 +36,7 @@ struct rolled_walk {
 	const struct history_filter *filter;
 	const struct rolled_tier *tier;
 	int64_t step_ns, from_ns, to_ns; /* .step_ns 0: one step, the range */
-	const uint32_t *ids; /* entities that are wanted, ascending */
-	size_t n_ids;
+	struct history_filter wanted; /* .ids: all that @filter lets through */
 	int64_t *devices; /* their devices' numbers in the file */
 	size_t n_devices;
 	bool metrics[METRIC_COUNT];
@@ -48,6 +47,11 @@ struct rolled_walk {
 	/* An hour has whole steps, and is made of rows or of single values: what belongs to a step
 	 * of a series comes in one piece. Else .index finds what came before. */
 	bool apart;
+	/* With .apart, and in any order: .v has one step, which is told when the next one begins.
+	 */
+	rollup_fn *stream;
+	void *stream_arg;
+	int stopped; /* what .stream returned */
 	uint64_t last_key; /* of the last one in .v */
 	struct map *index; /* series and step -> position in .v */
 	struct rolled *v;
@@ -78,6 +82,18 @@ static void rolled_bounds(const struct rolled_walk *walk, struct rollup *rollup)
 	rollup->to_ns = rollup->from_ns + walk->step_ns;
 }
 
+static int rolled_tell(struct rolled_walk *walk, struct rolled *one, rollup_fn *fn, void *arg)
+{
+	const int64_t length_ns = one->rollup.to_ns - one->rollup.from_ns;
+
+	if (one->rollup.seen_ns > length_ns)
+		one->rollup.seen_ns = length_ns;
+	one->rollup.p50 = one->rollup.p95 = one->rollup.p99 = NAN;
+	if (!walk->filter->no_quantiles)
+		rollup_quantiles(&one->rollup, &one->sketch);
+	return fn(arg, &one->rollup);
+}
+
 static void rolled_add(
 	struct rolled_walk *walk, const struct rollup *rollup, const struct rollup_sketch *sketch)
 {
@@ -87,6 +103,13 @@ static void rolled_add(
 
 	if (!found && !walk->apart)
 		found = map_get(walk->index, key, &at);
+	if (!found && walk->stream && walk->n > 0) {
+		if (walk->stopped == 0)
+			walk->stopped =
+				rolled_tell(walk, &walk->v[0], walk->stream, walk->stream_arg);
+		rollup_sketch_done(&walk->v[0].sketch);
+		walk->n = 0;
+	}
 	if (!found) {
 		at = walk->n;
 		rw_grow(walk->v, walk->n, walk->cap);
@@ -118,18 +141,6 @@ static int rolled_order(const void *left, const void *right)
 	if (a->to_ns != b->to_ns)
 		return a->to_ns < b->to_ns ? -1 : 1;
 	return (a->series > b->series) - (a->series < b->series);
-}
-
-static int rolled_tell(struct rolled_walk *walk, struct rolled *one, rollup_fn *fn, void *arg)
-{
-	const int64_t length_ns = one->rollup.to_ns - one->rollup.from_ns;
-
-	if (one->rollup.seen_ns > length_ns)
-		one->rollup.seen_ns = length_ns;
-	one->rollup.p50 = one->rollup.p95 = one->rollup.p99 = NAN;
-	if (!walk->filter->no_quantiles)
-		rollup_quantiles(&one->rollup, &one->sketch);
-	return fn(arg, &one->rollup);
 }
 
 /* Hands out what ends at or before @until_ns. */
@@ -165,22 +176,6 @@ static int rolled_flush(struct rolled_walk *walk, int64_t until_ns, rollup_fn *f
 
 /* ---- hours and minutes ------------------------------------------------------------ */
 
-static bool rolled_wants(const struct rolled_walk *walk, uint32_t id)
-{
-	size_t lo = 0, hi = walk->n_ids;
-
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (walk->ids[mid] == id)
-			return true;
-		if (walk->ids[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
-}
-
 /* Is the hour that begins at @from_ns made of single values? */
 static bool rolled_is_raw(const struct rolled_walk *walk, int64_t from_ns)
 {
@@ -197,7 +192,7 @@ static int rolled_series(
 	const int rc = series_name_of(walk->db, rollup_entity(reader, i), &id);
 
 	if (rc != SQLITE_OK || !series_known(walk->db, id, walk->from_ns) ||
-		!rolled_wants(walk, id))
+		!history_wants(&walk->wanted, id))
 		return rc;
 	if (rollup_read(reader, i, walk->arena, &v, &n) < 0)
 		return SQLITE_CORRUPT;
@@ -229,6 +224,7 @@ static int rolled_row(struct rolled_walk *walk, int64_t device, unsigned metric,
 		if (rollup_open(&reader, sqlite3_column_blob(walk->rows, 0),
 			    (size_t)sqlite3_column_bytes(walk->rows, 0)) < 0)
 			rc = SQLITE_CORRUPT;
+		reader.no_quantiles = walk->filter->no_quantiles;
 		for (uint32_t i = 0; rc == SQLITE_OK && i < reader.n_series; i++)
 			rc = rolled_series(walk, metric, &reader, i);
 	}
@@ -381,10 +377,10 @@ static void rolled_choose(struct rolled_walk *walk)
 		walk->metrics[m] = walk->filter->n_metrics == 0;
 	for (size_t i = 0; i < walk->filter->n_metrics; i++)
 		walk->metrics[walk->filter->metrics[i]] = true;
-	walk->devices = rw_calloc(walk->n_ids + 1, sizeof(*walk->devices));
+	walk->devices = rw_calloc(walk->wanted.n_ids + 1, sizeof(*walk->devices));
 	rw_cleanup(freep) bool *seen = rw_calloc(entities_count(db->entities) + 1, sizeof(*seen));
-	for (size_t i = 0; i < walk->n_ids; i++) {
-		const uint32_t device = entity_device(db->entities, walk->ids[i]);
+	for (size_t i = 0; i < walk->wanted.n_ids; i++) {
+		const uint32_t device = entity_device(db->entities, walk->wanted.ids[i]);
 		if (device >= db->n_names || seen[device])
 			continue;
 		seen[device] = true;
@@ -399,12 +395,19 @@ static void rolled_choose(struct rolled_walk *walk)
 struct alone { /* steps of a few series, or of many one step each */
 	struct rollup *v;
 	size_t n, cap;
+	rollup_fn *fn; /* in any order */
+	void *arg;
+	int stopped; /* what .fn returned */
 };
 
 static int alone_take(void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch)
 {
 	struct alone *alone = arg;
 
+	if (alone->fn && alone->stopped == 0)
+		alone->stopped = alone->fn(alone->arg, rollup);
+	if (alone->fn)
+		return 0;
 	rw_grow(alone->v, alone->n, alone->cap);
 	alone->v[alone->n++] = *rollup;
 	return 0;
@@ -425,9 +428,13 @@ static int alone_order(const void *left, const void *right)
 static int alone_walk(struct series_db *db, const struct history_filter *filter, int64_t step_ns,
 	rollup_fn *fn, void *arg, struct err *e)
 {
-	struct alone alone = {0};
-	int r = series_usage(db, filter, step_ns, alone_take, &alone, e);
+	struct alone alone = {.arg = arg};
 
+	if (filter->any_order)
+		alone.fn = fn;
+	int r = series_usage(db, filter, step_ns, alone_take, &alone, e);
+	if (r == 0)
+		r = alone.stopped;
 	if (alone.n > 1)
 		qsort(alone.v, alone.n, sizeof(*alone.v), alone_order);
 	for (size_t i = 0; r == 0 && i < alone.n; i++)
@@ -479,6 +486,8 @@ static int rolled_walk_all(struct rolled_walk *walk, rollup_fn *fn, void *arg, s
 			return sqlite_fail(e, walk->db->db, rc, "read", walk->db->path);
 		r = rolled_raw(walk, at, e);
 		if (r == 0)
+			r = walk->stopped;
+		if (r == 0)
 			r = rolled_flush(walk, at + chunk_ns, fn, arg);
 	}
 	if (r == 0)
@@ -519,11 +528,14 @@ int series_db_each_rollup(struct history *history, const struct history_filter *
 		return alone_walk(db, filter, 0, fn, arg, e);
 	if (!walk.tier)
 		return history_rollup_samples(history, filter, step_ns, fn, arg, e);
-	r = history_match(history, filter, &ids, &walk.n_ids, e);
-	if (r < 0 || walk.n_ids == 0)
+	r = history_match(history, filter, &ids, &walk.wanted.n_ids, e);
+	if (r < 0 || walk.wanted.n_ids == 0)
 		return r;
-	walk.ids = ids;
+	walk.wanted.ids = ids;
 	walk.apart = step_ns > 0 && ROLLUP_HOUR_NS % step_ns == 0;
+	if (walk.apart && filter->any_order)
+		walk.stream = fn;
+	walk.stream_arg = arg;
 	walk.last_key = NO_KEY;
 	walk.index = map_new();
 	walk.arena = arena_new();

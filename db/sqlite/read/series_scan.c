@@ -76,6 +76,8 @@ static bool entity_matches(const struct scan *scan, const struct entity *entity)
 
 	if (!f)
 		return true;
+	if (!history_wants(f, entity->id))
+		return false;
 	if (f->priority != HISTORY_ANY_PRIORITY && entity->priority != f->priority)
 		return false;
 	if (!str_glob(f->device, entity->device))
@@ -223,7 +225,8 @@ static bool scan_chooses(const struct scan *scan)
 	const struct history_filter *filter = scan->filter;
 
 	return filter &&
-		(filter->device || filter->port || filter->priority != HISTORY_ANY_PRIORITY);
+		(filter->device || filter->port || filter->ids ||
+			filter->priority != HISTORY_ANY_PRIORITY);
 }
 
 static bool scan_takes_known(void *arg, uint32_t id)
