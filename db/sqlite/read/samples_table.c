@@ -1,12 +1,14 @@
 /* samples_table - the cursor of rocewatch_samples. It goes through devices, metrics and stretches
  * of time, each from one block to the next, so that memory is that of a block however long the
- * history is. All of it sees one state of the file: a statement is kept open meanwhile. The cursor
- * of rocewatch_rates is the same one; its rows are what each series was in a step (tally.h). */
+ * history is; with PLAN_SORTED, of a week of one metric of a switch. All of it sees one state of
+ * the file: a statement is kept open meanwhile. The cursor of rocewatch_rates is the same one; its
+ * rows are what each series was in a step (tally.h). */
 #include "db/sqlite/read/samples_table.h"
 
 #include <time.h>
 
 #include "db/model/metric.h"
+#include "db/sqlite/read/samples_plan.h"
 #include "db/sqlite/read/tally.h"
 #include "db/sqlite/schema/sqlite_io.h"
 
@@ -16,7 +18,16 @@ struct samples_table {
 	bool steps; /* it is rocewatch_rates */
 };
 
-enum samples_statement { ST_HOLD, ST_DEVICES, ST_OWNER, ST_PORT, ST_NAME, ST_TEXT, ST_COUNT };
+enum samples_statement {
+	ST_HOLD,
+	ST_DEVICES,
+	ST_OWNER,
+	ST_PORT,
+	ST_NAMES,
+	ST_NAME,
+	ST_TEXT,
+	ST_COUNT
+};
 
 struct samples_cursor {
 	sqlite3_vtab_cursor base; /* first */
@@ -25,10 +36,10 @@ struct samples_cursor {
 	sqlite3_stmt *statements[ST_COUNT];
 	struct arena *query, *stretch; /* what lives as long as one of these */
 	/* what is asked for */
-	bool metrics[METRIC_COUNT], has[METRIC_COUNT], rates, nothing, has_priority;
+	bool metrics[METRIC_COUNT], has[METRIC_COUNT], rates, by_name, nothing, has_priority;
 	const char *port, *port_like, *port_glob;
 	int64_t priority, from_ns, to_ns, entity;
-	struct {
+	struct samples_device {
 		int64_t id;
 		const char *name;
 	} * devices;
@@ -42,6 +53,12 @@ struct samples_cursor {
 	size_t n_only, cap_only;
 	struct carry *carries, *old_carries;
 	size_t n_carries, cap_carries, n_old, cap_old, at_old;
+	struct sorted_name { /* with PLAN_SORTED: the entities of the metric, by port and priority
+			      */
+		int64_t entity;
+		bool begins; /* another port than the one before */
+	} * sorted;
+	size_t n_sorted, cap_sorted, at_sorted;
 	struct gathered *series;
 	size_t n_series, at_series;
 	uint32_t at;
@@ -74,208 +91,7 @@ static inline struct samples_cursor *samples_cursor_of(sqlite3_vtab_cursor *base
 	return (struct samples_cursor *)base;
 }
 
-enum samples_column {
-	SC_TIME,
-	SC_T_NS,
-	SC_DEVICE,
-	SC_PORT,
-	SC_PRIORITY,
-	SC_METRIC,
-	SC_VALUE,
-	SC_UNIT,
-	SC_KIND,
-	SC_FLAGS,
-	SC_SOURCE,
-	SC_WINDOW_S,
-	/* hidden from "SELECT *" */
-	SC_ENTITY,
-	SC_RATE,
-	SC_INTERVAL_S
-};
-#define SAMPLES_COLUMNS                                                                            \
-	"time TEXT, t_ns INTEGER, device TEXT, port TEXT, priority INTEGER, metric TEXT, value, "  \
-	"unit TEXT, kind TEXT, flags TEXT, source TEXT, window_s REAL, entity INTEGER HIDDEN, "    \
-	"rate REAL HIDDEN, interval_s REAL HIDDEN"
-
-enum steps_column {
-	RC_TIME,
-	RC_T_NS,
-	RC_DEVICE,
-	RC_PORT,
-	RC_PRIORITY,
-	RC_METRIC,
-	RC_UNIT,
-	RC_COUNT,
-	RC_INCREASE,
-	RC_RATE,
-	RC_INTERVAL_S,
-	RC_MIN,
-	RC_MAX,
-	RC_MEAN,
-	RC_P50,
-	RC_P95,
-	RC_P99,
-	RC_FIRST,
-	RC_LAST,
-	RC_FLAGS,
-	/* arguments */
-	RC_WANT_METRIC,
-	RC_WANT_FROM,
-	RC_WANT_TO,
-	RC_WANT_STEP
-};
-#define STEPS_COLUMNS                                                                              \
-	"time TEXT, t_ns INTEGER, device TEXT, port TEXT, priority INTEGER, metric TEXT, "         \
-	"unit TEXT, count INTEGER, increase, rate REAL, interval_s REAL, min REAL, max REAL, "     \
-	"mean REAL, p50 REAL, p95 REAL, p99 REAL, first, last, flags TEXT, "                       \
-	"want_metric HIDDEN, want_from_ns HIDDEN, want_to_ns HIDDEN, want_step_s HIDDEN"
-
-/* What an argument of the cursor means. In the plan's text one letter each: 'a' + number. */
-enum samples_condition {
-	COND_METRIC,
-	COND_METRIC_LIKE,
-	COND_METRIC_GLOB,
-	COND_DEVICE,
-	COND_DEVICE_LIKE,
-	COND_DEVICE_GLOB,
-	COND_PORT,
-	COND_PORT_NULL,
-	COND_PORT_LIKE,
-	COND_PORT_GLOB,
-	COND_PRIORITY,
-	COND_PRIORITY_NULL,
-	COND_ENTITY,
-	COND_KIND,
-	COND_FROM, /* t_ns >= or > */
-	COND_TO, /* t_ns <= or < */
-	COND_AT, /* t_ns = */
-	COND_STEP
-};
-#define PLAN_RATES 1 /* of .idxNum: somebody looks at rates, or at quantiles of steps */
 #define TIME_MAX_NS INT64_C(4102444800000000000) /* 2100 */
-
-/*
- * samples_plan - columns of the table rocewatch_samples, and how conditions on them are handed from
- * the planner to the cursor. For samples_*.c only.
- *
- * samples_plan - which conditions of a statement reach the blocks' key, and what that saves. The
- * planner compares figures only with each other.
- */
-
-static const struct plan_row {
-	int column;
-	unsigned char op;
-	enum samples_condition condition;
-	double share; /* of all rows that is left */
-} plan_rows[] = {
-	{SC_METRIC, SQLITE_INDEX_CONSTRAINT_EQ, COND_METRIC, 1.0 / 50},
-	{SC_METRIC, SQLITE_INDEX_CONSTRAINT_LIKE, COND_METRIC_LIKE, 1.0 / 5},
-	{SC_METRIC, SQLITE_INDEX_CONSTRAINT_GLOB, COND_METRIC_GLOB, 1.0 / 5},
-	{SC_DEVICE, SQLITE_INDEX_CONSTRAINT_EQ, COND_DEVICE, 1.0 / 100},
-	{SC_DEVICE, SQLITE_INDEX_CONSTRAINT_LIKE, COND_DEVICE_LIKE, 1.0 / 4},
-	{SC_DEVICE, SQLITE_INDEX_CONSTRAINT_GLOB, COND_DEVICE_GLOB, 1.0 / 4},
-	{SC_PORT, SQLITE_INDEX_CONSTRAINT_EQ, COND_PORT, 1.0 / 64},
-	{SC_PORT, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PORT_NULL, 1.0 / 64},
-	{SC_PORT, SQLITE_INDEX_CONSTRAINT_LIKE, COND_PORT_LIKE, 1.0 / 4},
-	{SC_PORT, SQLITE_INDEX_CONSTRAINT_GLOB, COND_PORT_GLOB, 1.0 / 4},
-	{SC_PRIORITY, SQLITE_INDEX_CONSTRAINT_EQ, COND_PRIORITY, 1.0 / 2},
-	{SC_PRIORITY, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PRIORITY_NULL, 1.0 / 2},
-	{SC_ENTITY, SQLITE_INDEX_CONSTRAINT_EQ, COND_ENTITY, 1.0 / 10000},
-	{SC_KIND, SQLITE_INDEX_CONSTRAINT_EQ, COND_KIND, 1.0 / 2},
-	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_GT, COND_FROM, 1.0 / 20},
-	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_GE, COND_FROM, 1.0 / 20},
-	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_LT, COND_TO, 1.0 / 20},
-	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_LE, COND_TO, 1.0 / 20},
-	{SC_T_NS, SQLITE_INDEX_CONSTRAINT_EQ, COND_AT, 1.0 / 1000},
-};
-
-/* Of rocewatch_rates. The arguments come first. */
-static const struct plan_row steps_rows[] = {
-	{RC_WANT_METRIC, SQLITE_INDEX_CONSTRAINT_EQ, COND_METRIC_GLOB, 1.0 / 50},
-	{RC_WANT_FROM, SQLITE_INDEX_CONSTRAINT_EQ, COND_FROM, 1.0 / 20},
-	{RC_WANT_TO, SQLITE_INDEX_CONSTRAINT_EQ, COND_TO, 1.0 / 20},
-	{RC_WANT_STEP, SQLITE_INDEX_CONSTRAINT_EQ, COND_STEP, 1},
-	{RC_DEVICE, SQLITE_INDEX_CONSTRAINT_EQ, COND_DEVICE, 1.0 / 100},
-	{RC_DEVICE, SQLITE_INDEX_CONSTRAINT_LIKE, COND_DEVICE_LIKE, 1.0 / 4},
-	{RC_DEVICE, SQLITE_INDEX_CONSTRAINT_GLOB, COND_DEVICE_GLOB, 1.0 / 4},
-	{RC_PORT, SQLITE_INDEX_CONSTRAINT_EQ, COND_PORT, 1.0 / 64},
-	{RC_PORT, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PORT_NULL, 1.0 / 64},
-	{RC_PORT, SQLITE_INDEX_CONSTRAINT_LIKE, COND_PORT_LIKE, 1.0 / 4},
-	{RC_PORT, SQLITE_INDEX_CONSTRAINT_GLOB, COND_PORT_GLOB, 1.0 / 4},
-	{RC_PRIORITY, SQLITE_INDEX_CONSTRAINT_EQ, COND_PRIORITY, 1.0 / 2},
-	{RC_PRIORITY, SQLITE_INDEX_CONSTRAINT_ISNULL, COND_PRIORITY_NULL, 1.0 / 2},
-};
-
-static bool is_argument(bool steps, int column)
-{
-	return steps && column >= RC_WANT_METRIC;
-}
-
-static const struct plan_row *plan_row_of(sqlite3_index_info *info, bool steps, int i,
-	const struct sqlite3_index_constraint *constraint)
-{
-	const struct plan_row *rows = plan_rows;
-	size_t n = rw_countof(plan_rows);
-
-	if (steps) {
-		rows = steps_rows;
-		n = rw_countof(steps_rows);
-	}
-	for (size_t k = 0; k < n; k++) {
-		if (rows[k].column != constraint->iColumn || rows[k].op != constraint->op)
-			continue;
-		if (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ &&
-			!is_argument(steps, constraint->iColumn) &&
-			strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
-			return NULL; /* "=" means something else then */
-		return &rows[k];
-	}
-	return NULL;
-}
-
-/* samples_plan - xBestIndex. */
-static int samples_plan(sqlite3_vtab *table, sqlite3_index_info *info)
-{
-	const bool steps = ((struct samples_table *)table)->steps;
-	uint64_t looked =
-		(UINT64_C(1) << SC_RATE) | (UINT64_C(1) << SC_INTERVAL_S); /* of PLAN_RATES */
-	double rows = 1e9;
-	int n = 0;
-	char *text = sqlite3_malloc(info->nConstraint + 1);
-
-	if (!text)
-		return SQLITE_NOMEM;
-	for (int i = 0; i < info->nConstraint; i++) {
-		const bool argument = is_argument(steps, info->aConstraint[i].iColumn);
-		if (!info->aConstraint[i].usable && argument) {
-			sqlite3_free(text);
-			return SQLITE_CONSTRAINT; /* in another order of the tables it is */
-		}
-		if (!info->aConstraint[i].usable)
-			continue;
-		const struct plan_row *row = plan_row_of(info, steps, i, &info->aConstraint[i]);
-		if (!row)
-			continue;
-		text[n++] = (char)('a' + row->condition);
-		info->aConstraintUsage[i].argvIndex = n;
-		info->aConstraintUsage[i].omit = argument;
-		rows *= row->share;
-	}
-	text[n] = '\0';
-	if (steps)
-		looked =
-			(UINT64_C(1) << RC_P50) | (UINT64_C(1) << RC_P95) | (UINT64_C(1) << RC_P99);
-	info->idxStr = text;
-	info->needToFreeIdxStr = 1;
-	info->idxNum = 0;
-	if (info->colUsed & looked)
-		info->idxNum = PLAN_RATES;
-	if (rows < 1)
-		rows = 1;
-	info->estimatedRows = (sqlite3_int64)rows;
-	info->estimatedCost = rows + 50;
-	return SQLITE_OK;
-}
 
 /* samples_column - statements of the cursor of rocewatch_samples, and the columns of its rows. */
 
@@ -287,6 +103,8 @@ static const char *const samples_sql[ST_COUNT] = {
 		     "AND d.port='' "
 		     "AND d.priority=-1 WHERE e.id=?1",
 	[ST_PORT] = "SELECT id FROM entity WHERE device=?1 AND port=?2 ORDER BY id",
+	[ST_NAMES] = "SELECT e.id, e.port FROM entity e WHERE e.device=?1 AND EXISTS(SELECT 1 FROM "
+		     "series s WHERE s.entity=e.id AND s.metric=?2) ORDER BY e.port, e.priority",
 	[ST_NAME] = "SELECT port, priority FROM entity WHERE id=?1",
 	[ST_TEXT] = "SELECT text FROM text WHERE id=?1",
 };
@@ -541,6 +359,31 @@ static void cursor_text(struct samples_cursor *cursor, sqlite3_value *value, con
 		cursor->nothing = true; /* nothing is equal to NULL */
 }
 
+/* The one condition that SQLite does not look at again (samples_plan.c): no metric has a name of
+ * another type, and none has two. */
+static void cursor_metric(struct samples_cursor *cursor, sqlite3_value *value, const char **ret)
+{
+	const char *before = *ret;
+
+	cursor_text(cursor, value, ret);
+	if (!*ret || sqlite3_value_type(value) != SQLITE_TEXT || (before && !str_eq(before, *ret)))
+		cursor->nothing = true;
+}
+
+/* After or before a whole number. */
+static void cursor_beside(struct samples_cursor *cursor, char condition, sqlite3_value *value)
+{
+	const bool after = condition == 'a' + COND_AFTER;
+	int64_t t_ns = sqlite3_value_int64(value);
+
+	if (__builtin_add_overflow(t_ns, after ? 1 : -1, &t_ns))
+		cursor->nothing = true;
+	else if (after && t_ns > cursor->from_ns)
+		cursor->from_ns = t_ns;
+	else if (!after && t_ns < cursor->to_ns)
+		cursor->to_ns = t_ns;
+}
+
 static void cursor_range(struct samples_cursor *cursor, char condition, sqlite3_value *value)
 {
 	int64_t low_ns = INT64_MIN, high_ns = INT64_MAX;
@@ -588,7 +431,7 @@ static void cursor_condition(
 	struct samples_cursor *cursor, char condition, sqlite3_value *value, struct conditions *ret)
 {
 	switch (condition - 'a') {
-	case COND_METRIC: cursor_text(cursor, value, &ret->metric); break;
+	case COND_METRIC: cursor_metric(cursor, value, &ret->metric); break;
 	case COND_METRIC_LIKE: cursor_text(cursor, value, &ret->metric_like); break;
 	case COND_METRIC_GLOB: cursor_text(cursor, value, &ret->metric_glob); break;
 	case COND_DEVICE: cursor_text(cursor, value, &ret->device); break;
@@ -609,6 +452,8 @@ static void cursor_condition(
 			cursor->entity = sqlite3_value_int64(value);
 		break;
 	case COND_STEP: cursor_step(cursor, value); break;
+	case COND_AFTER:
+	case COND_BEFORE: cursor_beside(cursor, condition, value); break;
 	default: cursor_range(cursor, condition, value); break;
 	}
 }
@@ -623,6 +468,13 @@ static void cursor_metrics(struct samples_cursor *cursor, const struct condition
 				str_eq(conditions->kind, metric_kind_name(info->kind))) &&
 			like_matches(conditions->metric_like, conditions->metric_glob, info->name);
 	}
+}
+
+static int device_order(const void *left, const void *right)
+{
+	const struct samples_device *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
 }
 
 static int cursor_devices(struct samples_cursor *cursor, const struct conditions *conditions)
@@ -646,6 +498,8 @@ static int cursor_devices(struct samples_cursor *cursor, const struct conditions
 		cursor->devices[cursor->n_devices].id = sqlite3_column_int64(st, 0);
 		cursor->devices[cursor->n_devices++].name = arena_strdup(cursor->query, name);
 	}
+	if (cursor->by_name && cursor->n_devices > 1)
+		qsort(cursor->devices, cursor->n_devices, sizeof(*cursor->devices), device_order);
 	const int reset = sqlite3_reset(st);
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;
@@ -786,42 +640,165 @@ static int cursor_position(struct samples_cursor *cursor)
 	return rc;
 }
 
-/* Reads the next stretch that has samples. */
-static int cursor_read(struct samples_cursor *cursor)
+/* The samples of the stretch up to @end_ns. */
+static int cursor_gather(
+	struct samples_cursor *cursor, int64_t end_ns, const int64_t *entities, size_t n)
 {
+	const struct gather_want want = {.metric = cursor->metric,
+		.late = true,
+		.anchors = cursor->rates && cursor->next_ns == cursor->from_ns,
+		.entities = n > 0 ? entities : NULL,
+		.n_entities = n};
+
+	blocks_range(cursor->blocks, cursor->next_ns, end_ns);
+	arena_reset(cursor->stretch);
+	cursor->row_metric = cursor->metric;
+	cursor->device_name = cursor->devices[cursor->device].name;
+	cursor->at_series = 0;
+	return blocks_gather(
+		cursor->blocks, &want, cursor->stretch, &cursor->series, &cursor->n_series);
+}
+
+static int cursor_read_stretch(struct samples_cursor *cursor)
+{
+	int64_t end_ns;
+	int rc = cursor_stretch_end(cursor, &end_ns);
+
+	if (rc == SQLITE_OK)
+		rc = cursor_gather(cursor, end_ns, cursor->only, cursor->n_only);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (cursor->rates)
+		cursor_carry_over(cursor);
+	if (end_ns >= cursor->to_ns)
+		cursor_next_metric(cursor);
+	else
+		cursor->next_ns = end_ns + 1;
+	return rc;
+}
+
+/* ---- by device, port and priority --------------------------------------------------- */
+
+#define SORTED_BLOCKS 504 /* so many of a metric of a device are read at once, a week by slices */
+
+static int entity_order(const void *left, const void *right)
+{
+	const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static int sorted_load(struct samples_cursor *cursor)
+{
+	rw_cleanup(str_done) struct str port = {0};
+	sqlite3_stmt *st;
+	int rc = samples_statement(cursor, ST_NAMES, &st);
+
+	cursor->n_sorted = cursor->at_sorted = 0;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_text(st, 1, cursor->devices[cursor->device].name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, metric_info(cursor->metric)->name, -1, SQLITE_STATIC);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int64_t entity = sqlite3_column_int64(st, 0);
+		const char *name = str_or((const char *)sqlite3_column_text(st, 1), "");
+		if (cursor->n_only > 0 &&
+			!bsearch(&entity, cursor->only, cursor->n_only, sizeof(entity),
+				entity_order))
+			continue;
+		rw_grow(cursor->sorted, cursor->n_sorted, cursor->cap_sorted);
+		cursor->sorted[cursor->n_sorted++] = (struct sorted_name){
+			.entity = entity, .begins = !port.s || !str_eq(port.s, name)};
+		str_done(&port);
+		str_add(&port, name);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* Are there more blocks than are read at once? */
+static int sorted_is_long(struct samples_cursor *cursor, bool *ret)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(cursor->blocks, BLOCKS_AFTER, &st);
+	int64_t at_ns = cursor->from_ns;
+
+	*ret = true;
+	for (int i = 0; rc == SQLITE_OK && i < SORTED_BLOCKS && *ret; i++) {
+		sqlite3_bind_int64(st, 1, cursor->devices[cursor->device].id);
+		sqlite3_bind_int64(st, 2, cursor->blocks->number[cursor->metric]);
+		sqlite3_bind_int64(st, 3, at_ns);
+		*ret = sqlite3_step(st) == SQLITE_ROW;
+		if (*ret)
+			at_ns = sqlite3_column_int64(st, 0);
+		*ret = *ret && at_ns <= cursor->to_ns;
+		rc = sqlite3_reset(st);
+	}
+	return rc;
+}
+
+static int gathered_order(const void *left, const void *right)
+{
+	return entity_order(left, &((const struct gathered *)right)->entity);
+}
+
+/* All ports of the device, or the next one where the range is long. */
+static int cursor_read_sorted(struct samples_cursor *cursor)
+{
+	size_t n = 0, end;
+	bool is_long = false;
 	int rc = SQLITE_OK;
 
-	for (;;) {
-		int64_t end_ns;
-		rc = cursor_position(cursor);
-		if (rc != SQLITE_OK || cursor->eof)
-			return rc;
-		rc = cursor_stretch_end(cursor, &end_ns);
-		if (rc != SQLITE_OK)
-			return rc;
-		blocks_range(cursor->blocks, cursor->next_ns, end_ns);
-		const struct gather_want want = {.metric = cursor->metric,
-			.late = true,
-			.anchors = cursor->rates && cursor->next_ns == cursor->from_ns,
-			.entities = cursor->n_only > 0 ? cursor->only : NULL,
-			.n_entities = cursor->n_only};
-		arena_reset(cursor->stretch);
-		rc = blocks_gather(
-			cursor->blocks, &want, cursor->stretch, &cursor->series, &cursor->n_series);
-		if (rc != SQLITE_OK)
-			return rc;
-		cursor->row_metric = cursor->metric;
-		cursor->device_name = cursor->devices[cursor->device].name;
-		if (cursor->rates)
-			cursor_carry_over(cursor);
-		if (end_ns >= cursor->to_ns)
-			cursor_next_metric(cursor);
-		else
-			cursor->next_ns = end_ns + 1;
-		cursor->at_series = 0;
-		if (cursor->n_series > 0)
-			return SQLITE_OK;
+	if (cursor->at_sorted >= cursor->n_sorted)
+		rc = sorted_load(cursor);
+	if (rc == SQLITE_OK)
+		rc = sorted_is_long(cursor, &is_long);
+	const size_t begin = cursor->at_sorted;
+	for (end = begin; end < cursor->n_sorted; end++)
+		if (is_long && end > begin && cursor->sorted[end].begins)
+			break;
+	rw_cleanup(freep) int64_t *entities = rw_calloc(end - begin + 1, sizeof(*entities));
+	for (size_t i = begin; i < end; i++)
+		entities[n++] = cursor->sorted[i].entity;
+	if (n > 1)
+		qsort(entities, n, sizeof(*entities), entity_order);
+	cursor->n_series = 0;
+	if (rc == SQLITE_OK && n > 0)
+		rc = cursor_gather(cursor, cursor->to_ns, is_long ? entities : cursor->only,
+			is_long ? n : cursor->n_only);
+	if (rc != SQLITE_OK)
+		return rc;
+	struct gathered *series = arena_array(cursor->stretch, struct gathered, n + 1);
+	size_t kept = 0;
+	for (size_t i = begin; i < end && cursor->n_series > 0; i++) {
+		const struct gathered *found = bsearch(&cursor->sorted[i].entity, cursor->series,
+			cursor->n_series, sizeof(*found), gathered_order);
+		if (found)
+			series[kept++] = *found;
 	}
+	cursor->series = series;
+	cursor->n_series = kept;
+	cursor->at_sorted = end;
+	if (end >= cursor->n_sorted)
+		cursor_next_metric(cursor);
+	return rc;
+}
+
+/* Reads the next samples. */
+static int cursor_read(struct samples_cursor *cursor)
+{
+	int rc;
+
+	do {
+		rc = cursor_position(cursor);
+		if (rc == SQLITE_OK && !cursor->eof && cursor->by_name)
+			rc = cursor_read_sorted(cursor);
+		else if (rc == SQLITE_OK && !cursor->eof)
+			rc = cursor_read_stretch(cursor);
+	} while (rc == SQLITE_OK && !cursor->eof && cursor->n_series == 0);
+	return rc;
 }
 
 /* ---- rows --------------------------------------------------------------------------- */
@@ -1049,6 +1026,11 @@ static int samples_connect(
 	return SQLITE_OK;
 }
 
+static int samples_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	return samples_plan(info, ((struct samples_table *)table)->steps);
+}
+
 static int samples_disconnect(sqlite3_vtab *base)
 {
 	free(base);
@@ -1082,6 +1064,7 @@ static int samples_close(sqlite3_vtab_cursor *base)
 	arena_free(cursor->stretch);
 	free(cursor->devices);
 	free(cursor->only);
+	free(cursor->sorted);
 	free(cursor->carries);
 	free(cursor->old_carries);
 	free(cursor);
@@ -1092,6 +1075,8 @@ static void cursor_begin(struct samples_cursor *cursor, int plan)
 {
 	arena_reset(cursor->query);
 	cursor->rates = plan & PLAN_RATES;
+	cursor->by_name = plan & PLAN_SORTED;
+	cursor->n_sorted = cursor->at_sorted = 0;
 	cursor->nothing = cursor->has_priority = cursor->begun = cursor->eof = false;
 	cursor->port = cursor->port_like = cursor->port_glob = NULL;
 	cursor->entity = 0;
@@ -1150,7 +1135,7 @@ static int samples_filter(
 static const sqlite3_module samples_module = {
 	.iVersion = 0,
 	.xConnect = samples_connect,
-	.xBestIndex = samples_plan,
+	.xBestIndex = samples_best_index,
 	.xDisconnect = samples_disconnect,
 	.xOpen = samples_open,
 	.xClose = samples_close,

@@ -4,7 +4,8 @@
  * no CREATE, and reads the blocks and the tail of the main database of its connection.
  *
  * Conditions that reach the key: metric, device and port (=, IN, LIKE, GLOB), priority (=, IS
- * NULL), entity (=), kind (=) and ranges of t_ns. Rows come by device, metric, name and time.
+ * NULL), entity (=), kind (=) and ranges of t_ns. Rows come by device, metric, name and time; of
+ * one metric grouped by device, port and priority in that order, so that SQLite sorts nothing.
  *
  * rocewatch_rates(metric, from_ns, to_ns [, step_s]) - a function of SQL in the place of a table:
  * what each series was in (from, to], or in each step that touches it, added up from the same

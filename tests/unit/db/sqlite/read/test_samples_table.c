@@ -173,6 +173,101 @@ static void table_rates(sqlite3 *db)
 	}
 }
 
+/* All rows of a statement, in their order. */
+static void table_rows(sqlite3 *db, const char *sql, struct str *out)
+{
+	sqlite3_stmt *st;
+	int rc;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		for (int i = 0; i < sqlite3_column_count(st); i++)
+			str_addf(out, "%s ", str_or((const char *)sqlite3_column_text(st, i), "-"));
+	assert_int_equal(rc, SQLITE_DONE);
+	sqlite3_finalize(st);
+}
+
+/* Groups of names come in their order, without sorting, and are those that SQLite makes. */
+static void table_groups(sqlite3 *db)
+{
+	static const char *const groups[][2] = {{"device", "+device"},
+		{"device, port", "+device, +port"},
+		{"device, port, priority", "+device, +port, +priority"}};
+	static const char *const wheres[] = {"1", "port='swp1'", "priority IS NULL", "port>'swp'",
+		"t_ns>1700000100000000000", "device IN ('leaf2','leaf1') AND t_ns<=1.7000003e18"};
+	static const char *const metrics[] = {"pfc.rx_frames", "port.in_octets", "no.such"};
+
+	for (size_t i = 0; i < rw_countof(groups) * rw_countof(wheres) * rw_countof(metrics); i++) {
+		const char *const *group = groups[i % rw_countof(groups)];
+		const char *where = wheres[i / rw_countof(groups) % rw_countof(wheres)];
+		const char *metric = metrics[i / rw_countof(groups) / rw_countof(wheres)];
+		rw_cleanup(str_done) struct str got = {0}, wanted = {0}, plan = {0};
+		for (int k = 0; k < 2; k++) {
+			rw_cleanup(str_done) struct str sql = {0}, explain = {0};
+			str_addf(&sql,
+				"SELECT %s, count(*), max(rate), total(t_ns%%1000003) FROM rates "
+				"WHERE metric='%s' AND %s GROUP BY %s",
+				group[0], metric, where, group[k]);
+			table_rows(db, sql.s, k == 0 ? &got : &wanted);
+			str_addf(&explain, "EXPLAIN QUERY PLAN %s", sql.s);
+			if (k == 0)
+				table_rows(db, explain.s, &plan);
+		}
+		assert_string_equal(str_or(got.s, ""), str_or(wanted.s, ""));
+		assert_true(got.s || metric == metrics[2]);
+		if (!strstr(where, " IN ") && strstr(plan.s, "TEMP B-TREE FOR GROUP BY"))
+			fail_msg("%s, %s: %s", group[0], where, plan.s);
+	}
+}
+
+/* A range of more blocks than are read at once. */
+static void groups_of_a_long_range(void **state)
+{
+	struct db_world w;
+	struct entities *t = entities_new();
+	struct store *store;
+	sqlite3 *db;
+
+	world_init(&w);
+	const struct store_options o = {.path = w.path, .replay = true};
+	assert_int_equal(db_store_open(&o, t, &store, NULL), 0);
+	for (unsigned poll = 0; poll < 700; poll++)
+		for (unsigned k = 0; k < 36; k += 5) {
+			const struct sample s = sample_at(SECONDS(poll * 3600) + k,
+				table_entity(t, M_PFC_RX_FRAMES, k), M_PFC_RX_FRAMES,
+				poll * (k + 1), 0);
+			store_samples(store, &s, 1);
+			if (k == 35 && poll % 7 == 6)
+				assert_int_equal(store_flush(store, NULL), 0);
+		}
+	store_close(store);
+	assert_true(world_int(&w,
+			    "SELECT max(n) FROM (SELECT count(*) AS n FROM block GROUP BY "
+			    "device, metric)") > 520);
+	assert_int_equal(sqlite3_open(w.path, &db), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
+	for (int k = 0; k < 3; k++) {
+		static const char *const wheres[] = {
+			"1", "port='swp1'", "t_ns>1700003600000000000"};
+		rw_cleanup(str_done) struct str got = {0}, wanted = {0};
+		for (int plain = 0; plain < 2; plain++) {
+			rw_cleanup(str_done) struct str sql = {0};
+			str_addf(&sql,
+				"SELECT device, port, count(*), count(rate), max(rate), max(t_ns) "
+				"FROM rates WHERE metric='pfc.rx_frames' AND %s GROUP BY "
+				"%sdevice, port",
+				wheres[k], str_if(plain, "+"));
+			table_rows(db, sql.s, plain ? &wanted : &got);
+		}
+		assert_non_null(got.s);
+		assert_string_equal(got.s, wanted.s);
+	}
+	sqlite3_close(db);
+	entities_free(t);
+	world_done(&w);
+}
+
 static void conditions_and_rates(void **state)
 {
 	struct db_world w;
@@ -194,6 +289,7 @@ static void conditions_and_rates(void **state)
 	assert_int_equal(samples_table_register(db), SQLITE_OK);
 	assert_true(table_conditions(db) > ROUNDS / 10);
 	table_rates(db);
+	table_groups(db);
 	sqlite3_close(db);
 	store_close(store);
 	entities_free(t);
@@ -221,6 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conditions_and_rates),
+		cmocka_unit_test(groups_of_a_long_range),
 		cmocka_unit_test(foreign_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
