@@ -3,9 +3,11 @@
  * ends: samples are stored, sealed, rolled up, deleted by age and by quota as an agent would do it.
  * What was given is kept in a book of the test's own, by which everything that is read is judged.
  *
- *   month [--days N] [--step S] [--raw D] [--minute D] [--hour D] [--quota MB] [--nth N] [--say]
+ *   month [--days N] [--step S] [--raw D] [--minute D] [--hour D] [--quota MB] [--nth N]
+ *         [--commit N] [--say]
  *
  * --nth: before each deletion one is cut off by the 1st, 2nd, ... N-th call of a kind that fails.
+ * --commit: polls in one transaction, 4; after each, retention may go on.
  *
  * Lengths are in days, the step in seconds. Without arguments it takes seconds; two years at ages
  * as configured: month --days 800 --step 600 --raw 7 --minute 90 --hour 730 --say.
@@ -46,14 +48,13 @@
 #define DAY_NS (24 * HOUR_NS)
 #define LOG_PAGES 200
 #define LOG_MOST_BYTES (16 << 20)
-#define COMMIT_STEPS 4 /* polls in one transaction */
 #define EVIDENCE_NS (900 * NS_PER_S)
 
 enum { DEVICES = 2, PORTS = 3, KINDS = 6, SERIES = DEVICES * PORTS * KINDS };
 enum { IN_OCTETS, IN_ERRORS, PFC_FRAMES, RX_POWER, CABLE, TRUST };
 
 static struct month {
-	int days, step_s, raw_days, minute_days, hour_days;
+	int days, step_s, raw_days, minute_days, hour_days, commit_steps;
 	int nth; /* 0: nothing fails */
 	int64_t struck, failed; /* deletions cut off; calls that failed */
 	uint64_t quota_bytes;
@@ -78,7 +79,12 @@ static struct month {
 	int64_t soon_ns, cut_ns;
 	int64_t flat_bytes;
 	int faults;
-} month = {.days = 30, .step_s = 300, .raw_days = 3, .minute_days = 9, .hour_days = 20};
+} month = {.days = 30,
+	.step_s = 300,
+	.raw_days = 3,
+	.minute_days = 9,
+	.hour_days = 20,
+	.commit_steps = 4};
 
 /* ---- time ---------------------------------------------------------------- */
 
@@ -350,7 +356,10 @@ static int meet_rollup(void *arg, const struct rollup *row)
 	if (s % KINDS == RX_POWER)
 		return 0;
 	/* the first of a series counts from what is there before it, maybe long before */
-	if (row->from_ns == check->first_ns || row->longest_ns > HOUR_NS || first == 0)
+	int64_t usual_ns = month.step_s * NS_PER_S;
+	if (usual_ns < HOUR_NS)
+		usual_ns = HOUR_NS;
+	if (row->from_ns == check->first_ns || row->longest_ns > usual_ns || first == 0)
 		return 0;
 	const uint64_t increase = month.value[s][last] - month.value[s][first - 1];
 	if (row->increase != increase)
@@ -420,7 +429,7 @@ static void check_sizes(int64_t day)
 		fault("%" PRIu64 " bytes are in use, the quota is %" PRIu64, month.usage.used_bytes,
 			month.quota_bytes);
 	/* all tiers are full */
-	if (day == month.hour_days + 5)
+	if (day >= month.hour_days + 5 && month.flat_bytes == 0)
 		month.flat_bytes = st.st_size;
 	if (day > month.hour_days + 5 && (double)st.st_size > 1.04 * (double)month.flat_bytes)
 		fault("the file grows: %" PRId64 " bytes, it had %" PRId64, (int64_t)st.st_size,
@@ -514,7 +523,7 @@ static void month_step(void)
 
 	month_give();
 	month.now_ns = step_ns(month.at - 1) + 5 * NS_PER_S;
-	if (month.at % COMMIT_STEPS != 0)
+	if (month.at % month.commit_steps != 0)
 		return;
 	if (store_flush(month.store, &e) < 0)
 		fault("%s", e.text);
@@ -525,7 +534,7 @@ static void month_step(void)
 		month.log_most = log_bytes;
 	const int64_t day = (month.now_ns - T0) / DAY_NS;
 	if ((month.now_ns - T0) / HOUR_NS != (before_ns - T0) / HOUR_NS ||
-		month.at % (COMMIT_STEPS * 3) == 0)
+		month.at % (month.commit_steps * 3) == 0)
 		keep_house();
 	if (month.incident_ns == 0 && day == 4) {
 		month.incident_ns = month.now_ns;
@@ -553,7 +562,7 @@ static void month_live(void)
 	struct history *history;
 	struct err e = {0};
 
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 2 * month.commit_steps; i++)
 		month_step();
 	if (db_history_open(month.path, &history, &e) < 0) {
 		fault("%s", e.text);
@@ -597,7 +606,7 @@ static int month_begin(void)
 	struct err e = {0};
 
 	month.now_ns = T0;
-	month.n_steps = (int64_t)month.days * 86400 / month.step_s + COMMIT_STEPS;
+	month.n_steps = (int64_t)month.days * 86400 / month.step_s + month.commit_steps;
 	for (int s = 0; s < SERIES; s++) {
 		month.value[s] = rw_calloc((size_t)month.n_steps, sizeof(uint64_t));
 		month.given[s] = rw_calloc((size_t)month.n_steps, sizeof(bool));
@@ -645,7 +654,8 @@ static void month_options(int argc, char **argv)
 		int *to;
 	} options[] = {{"--days", &month.days}, {"--step", &month.step_s},
 		{"--raw", &month.raw_days}, {"--minute", &month.minute_days},
-		{"--hour", &month.hour_days}, {"--nth", &month.nth}};
+		{"--hour", &month.hour_days}, {"--nth", &month.nth},
+		{"--commit", &month.commit_steps}};
 
 	for (int i = 1; i < argc; i++) {
 		month.say |= strcmp(argv[i], "--say") == 0;
