@@ -307,7 +307,7 @@ function linkState(ctx) {
 	if (live.link === "live" && silent)
 		return mark("unknown", "silent");
 	const agent = (ctx.frame && ctx.frame.agent) || {};
-	if (live.link === "live" && agent.state === "replay")
+	if (live.link === "live" && ["replay", "stopped"].includes(agent.state))
 		return mark("ok", "connected"); /* the server answers; what it shows is not live */
 	const [name, word] = LINKS[live.link];
 	return mark(name, word);
@@ -562,6 +562,16 @@ function start() {
 	reload();
 	draw();
 	live.start();
+	/* A page that is left may be kept for the way back, with its connections, of which a browser makes few to one server. */
+	window.addEventListener("pagehide", () => {
+		live.stop();
+		if (app.loading)
+			app.loading.abort();
+	});
+	window.addEventListener("pageshow", (e) => {
+		if (e.persisted)
+			live.start();
+	});
 	let old = false;
 	setInterval(() => {
 		live.watch();

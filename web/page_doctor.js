@@ -57,7 +57,8 @@ function coverage(ctx, doc) {
 	const n = all.reduce((sum, c) => sum + c.devices.length, 0);
 	return panel("Blind for", { class: "coverage", beside: "causes that these switches cannot show, and what is missing" },
 		silent.length ? h("p", {}, mark("unknown"), " nothing is known of ", silent.slice(0, 12).join(", "), silent.length > 12 ? " and " + (silent.length - 12) + " more" : "") : null,
-		rows.length ? table("Blind for", BLIND(n), rows, (b) => b.cause + b.missing) : h("p", {}, mark("ok"), " every cause can be seen."));
+		rows.length ? table("Blind for", BLIND(n), rows, (b) => b.cause + b.missing)
+			: silent.length < n ? h("p", {}, mark("ok"), silent.length ? " every cause can be seen on the others." : " every cause can be seen.") : null);
 }
 
 function todo(doc) {

@@ -240,8 +240,18 @@ function matrix(ctx, doc) {
 	return ctx.local.matrix.drawn;
 }
 
+const ROWS = 64; /* leaves drawn at once: more than anybody compares, and 15,000 cells are slow to draw */
+
+/* The most uneven ones, and the one that was chosen, in the order of the fabric. */
+function shownRows(ctx, rows) {
+	const picked = (ctx.local.cell || [])[0];
+	const order = [...rows].sort((a, b) => (b.device === picked) - (a.device === picked) || (linksOf(b) || 0) - (linksOf(a) || 0));
+	const chosen = new Set(order.slice(0, ROWS));
+	return rows.filter((r) => chosen.has(r));
+}
+
 function matrixDrawn(ctx, doc) {
-	const rows = (doc.rows || []).filter((r) => matches([r.device, r.cells], ctx.filter));
+	const found = (doc.rows || []).filter((r) => matches([r.device, r.cells], ctx.filter)), rows = shownRows(ctx, found);
 	const peers = doc.peers || [];
 	const size = sizes(Math.max(peers.length, rows.length));
 	const longest = Math.max(0, ...peers.map((p) => p.length));
@@ -271,7 +281,8 @@ function matrixDrawn(ctx, doc) {
 		h("text", { class: "imbalance", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H + r * size.h + size.h / 2 + 4 }, imbalanceText(row.imbalance_ratio)),
 		h("text", { class: "imbalance" + (linksOf(row) > (doc.warn_ratio || 0.2) ? " over" : ""), x: LABEL_W + peers.length * size.w + 78,
 			y: HEAD_H + r * size.h + size.h / 2 + 4 }, imbalanceText(linksOf(row)))));
-	return h("div", { class: "scroll" }, h("svg", { id: "heatmap", class: "heatmap", viewBox: "0 0 " + width + " " + height, width, height, role: "grid",
+	return h("div", { class: "scroll" }, rows.length < found.length ? quiet(rows.length + " of " + format.count(found.length) + " leaves, the most uneven; the filter finds the others.") : null,
+		h("svg", { id: "heatmap", class: "heatmap", viewBox: "0 0 " + width + " " + height, width, height, role: "grid",
 		"aria-label": "Load of each leaf towards each spine, percent of line rate; arrow keys move, Enter opens", "aria-rowcount": rows.length, "aria-colcount": peers.length,
 		on: { keydown: (e) => {
 			moveCell(ctx, rows, e);

@@ -2,7 +2,7 @@
 import { act, actor } from "./api.js";
 import { h } from "./dom.js";
 import * as format from "./format.js";
-import { confidence, copy, entityLink, facts, hostLink, incidentLink, isSwitch, mark, panel, portLink, quiet, table, time } from "./widgets.js";
+import { confidence, copy, entityLink, facts, hostLink, incidentLink, mark, panel, portLink, quiet, table, time } from "./widgets.js";
 
 function texts(list) {
 	return (list || []).map((t) => (typeof t === "string" ? t : t.text)).filter(Boolean);
@@ -15,8 +15,7 @@ function list(rows, name) {
 function subject(i) {
 	const s = i.subject || {};
 	const port = s.port ? s.device + ":" + s.port : s.device;
-	const more = [port, s.priority === null || s.priority === undefined ? null : "priority " + s.priority].filter(Boolean).join(", ");
-	return { host: s.host, port, more };
+	return { host: s.host, port };
 }
 
 function head(i) {
@@ -43,7 +42,7 @@ function doNow(i) {
 function worldOf(ctx, i) {
 	const roles = i.roles || [];
 	const of = (role) => roles.filter((r) => r.role === role).map((r) => r.entity);
-	const links = (names) => names.slice(0, 24).map((n, k) => h("span", { key: n }, k ? ", " : "", /^[\w.-]+$/.test(n) && !isSwitch(ctx, n) ? hostLink(ctx, n) : entityLink(ctx, n)));
+	const links = (names) => names.slice(0, 24).map((n, k) => h("span", { key: n }, k ? ", " : "", entityLink(ctx, n)));
 	const more = (names) => (names.length > 24 ? " and " + (names.length - 24) + " more" : "");
 	const groups = [["Culprit", of("culprit")], ["Suspect", of("suspect")], ["Direct victims", of("direct_victim")], ["Indirect victims", of("indirect_victim")]];
 	return facts(groups.map(([name, names]) => [name, names.length ? [links(names), more(names)] : null]));
@@ -94,8 +93,8 @@ function story(ctx, i) {
 	const against = texts(i.reasons_against), not = texts(i.not_proved);
 	return panel("The story", { class: "story" }, head(i),
 		lines.map(([key, text]) => h("p", { key, class: key === "finding" || lines.length === 1 ? "finding" : null }, text)),
-		facts([["Culprit", [s.host ? h("strong", {}, hostLink(ctx, s.host)) : null, s.host && s.more ? " at " : "",
-			i.subject && i.subject.device ? portLink(ctx, i.subject.device, i.subject.port) : s.more || format.UNKNOWN,
+		facts([["Culprit", [s.host ? h("strong", {}, hostLink(ctx, s.host)) : null, s.host && s.port ? " at " : "",
+			s.port ? portLink(ctx, i.subject.device, i.subject.port) : s.host ? "" : "no single place",
 			i.subject && i.subject.priority !== null && i.subject.priority !== undefined ? " priority " + i.subject.priority : ""]],
 			["Jobs", (i.jobs || []).length ? i.jobs.join(", ") + (i.gpus_affected ? ", " + format.plural(i.gpus_affected, "GPU") : "") : null],
 			["Owner", i.assigned_to || i.acked_by ? (i.assigned_to || i.acked_by) + (i.ack_note ? ": " + i.ack_note : "") : "nobody yet"],

@@ -9,9 +9,14 @@ const RANGE = "6h"; /* where the address names none */
 
 const JOB_STATE = { running: ["ok", "RUNNING"], stopped: ["critical", "STOPPED"], unknown: ["unknown", "UNKNOWN"] };
 
+/* Of what is not live any more; what was not known then is not known now. */
+function was(word) {
+	return word === STATES.unknown.word ? word : "WAS " + word;
+}
+
 function job(ctx, j) {
 	const [now, name] = JOB_STATE[j.state] || JOB_STATE.unknown;
-	const state = ctx.old ? "unknown" : now, word = ctx.old ? "WAS " + name : name;
+	const state = ctx.old ? "unknown" : now, word = ctx.old ? was(name) : name;
 	const change = j.change_ratio;
 	const changed = change === null || change === undefined ? null
 		: (change >= 0 ? "+" : "") + format.count(change * 100, 1) + " %";
@@ -72,7 +77,7 @@ const SIGNALS = (ctx) => [
 	} },
 	{ head: "Baseline", num: true, drop: true, cell: baseline },
 	{ head: ctx.data && ctx.data.from > ctx.data.asked ? "Since " + format.clock(ctx.data.from / 1000) : "Last " + rangeOf(ctx, RANGE)[1], drop: true, cell: (s) => trendOf(ctx, s) },
-	{ head: "State", cell: (s) => (ctx.old ? mark("unknown", "WAS " + STATES[known(s.state)].word) : mark(s.state)) },
+	{ head: "State", cell: (s) => (ctx.old ? mark("unknown", was(STATES[known(s.state)].word)) : mark(s.state)) },
 	{ head: "Where and why", wide: true, cell: (s) => signalWhere(ctx, s) },
 ];
 
@@ -122,8 +127,11 @@ function incidents(ctx) {
 			: quiet(total ? "None matches the filter." : "No incident is open."));
 }
 
-function pausedText(p) {
-	return p.sentence || (p.direction === "tx" ? "we paused " : "paused by ") + (p.host || p.peer || "the neighbour");
+/* The sentence; a host in it leads to its page. */
+function pausedText(ctx, p) {
+	const text = p.sentence || (p.direction === "tx" ? "we paused " : "paused by ") + (p.host || p.peer || "the neighbour");
+	const [before, ...after] = p.host ? text.split(p.host) : [text];
+	return after.length ? [before, hostLink(ctx, p.host), after.join(p.host)] : text;
 }
 
 function paused(ctx) {
@@ -134,7 +142,7 @@ function paused(ctx) {
 			h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port + " p" + p.priority),
 			bar(p.pause_ratio, "pause", p.quality === "bound" ? p.pause_ratio_low || 0 : undefined),
 			h("span", { class: "num" }, format.pauseRate(p.pause_ratio_low, p.pause_ratio, p.quality !== "bound")),
-			h("span", { class: "under" }, h("strong", {}, ROLES[p.role] || ""), " " + pausedText(p), p.host ? [" (", hostLink(ctx, p.host), ")"] : null,
+			h("span", { class: "under" }, h("strong", {}, ROLES[p.role] || ""), " ", pausedText(ctx, p),
 				p.incident ? [", ", h("a", { href: ctx.link("tree", [], { incident: p.incident }) }, "tree")] : null))))
 			: quiet(ctx.filter ? "None matches the filter." : "No port is paused."));
 }

@@ -134,14 +134,17 @@ export function switches(ctx, rows) {
 	const of = (status) => rows.filter((d) => (SWITCHES.some(([name]) => name === d.status) ? d.status : "unknown") === status);
 	return h("div", {}, SWITCHES.map(([status, state]) => [status, state, of(status)]).filter(([, , some]) => some.length).map(([status, state, some]) => {
 		const head = [mark(state, format.count(some.length) + " " + status)];
-		const tiles = h("ul", { class: "tiles" }, some.map((d) => h("li", { key: d.name, class: state },
+		const tiles = () => h("ul", { class: "tiles" }, some.map((d) => h("li", { key: d.name, class: state },
 			h("a", { href: ctx.link("device", [d.name]), title: d.reason || null }, d.name))));
-		return status === "up" && some.length > TILES ? h("details", { key: status, class: "switches" }, h("summary", {}, head), tiles)
-			: h("div", { key: status, class: "switches" }, h("p", {}, head), tiles);
+		return status === "up" && some.length > TILES ? h("details", { key: status, class: "switches", on: { toggle: (e) => {
+			ctx.local.tiles = e.target.open;
+			ctx.redraw();
+		} } }, h("summary", {}, head), ctx.local.tiles ? tiles() : null)
+			: h("div", { key: status, class: "switches" }, h("p", {}, head), tiles());
 	}));
 }
 
-/* entityLink - what a document calls "leaf1", "leaf1:Ethernet1" or "node-010". */
+/* entityLink - what a document calls "leaf1", "leaf1:Ethernet1", "node-010" or "host:node-010"; another kind is told, and leads nowhere. */
 export function entityLink(ctx, name) {
 	const text = String(name);
 	const at = text.indexOf(":");
@@ -151,7 +154,7 @@ export function entityLink(ctx, name) {
 		return hostLink(ctx, text.slice(5));
 	if (isSwitch(ctx, text))
 		return portLink(ctx, text, null);
-	return h("span", {}, text);
+	return text !== format.UNKNOWN && /^[\w.-]+$/.test(text) ? hostLink(ctx, text) : h("span", {}, text);
 }
 
 export function incidentLink(ctx, id) {

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""Makes the pictures in docs/screens from recorded cases of the simulated fabric. Not a test: somebody looks at them.
-Usage: screenshots.py BUILD_DIRECTORY [NAME ...]"""
-import collections, os, shutil, struct, subprocess, sys, tempfile, time, zlib
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from browser import Browser, check, need_selenium
+"""The pictures in docs/screens, from recorded cases of the simulated fabric, and what each was made of: the files of the page that it shows.
+Usage: screenshots.py BUILD_DIRECTORY [NAME ...]   makes them (target docs_screens); somebody looks at them then
+       screenshots.py --check                      is each as new as what it shows? (test docs.screens)"""
+import collections, hashlib, os, re, shutil, struct, subprocess, sys, tempfile, time, zlib
 
-need_selenium()
-from test_page import READY, SOURCE, Web  # noqa: E402
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from patience import HANG_S  # noqa: E402
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.realpath(os.path.join(HERE, "..", ".."))
+sys.path[:0] = [HERE, os.path.join(HERE, "..")]
+CHECK = sys.argv[1:] == ["--check"]
+if not CHECK:
+    from browser import Browser, check, need_selenium
+
+    need_selenium()
+    from test_page import READY, Web  # noqa: E402
+    from patience import HANG_S  # noqa: E402
 
 BEGIN = "2026-11-21T03:00:00Z"
 OUT = os.path.join(SOURCE, "docs", "screens")
+MADE_OF = os.path.join(OUT, "made-of.tsv")
 MOST_BYTES = 150_000
 
+MODULES = {"overview": "page_overview.js", "ecmp": "page_ecmp.js", "incident": "page_incident.js", "tree": "page_tree.js", "port": "page_port.js", "sheet": "page_tuning.js"}
 # picture: case, page, dark, width, height, what must be there
 SHOTS = {
     "overview-dark": ("pfc-storm", "#/overview", True, 1600, 900, ".incidents a[data-row]"),
@@ -25,6 +32,41 @@ SHOTS = {
     "tuning-sheet": ("tune-late-gather", "sheet", False, 1280, 1500, ".commands code"),
 }
 RECORD = {"ecmp-fields": ["--packets"]}
+
+
+def files_of(page):
+    """The frame, the style, the page's module, and what it imports: not the other pages."""
+    module = MODULES[re.sub("^#/", "", page).split("?")[0].split("/")[0]]
+    found, left = {"index.html", "style.css", "app.js", "theme.js"}, [module]
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found.add(name)
+        with open(os.path.join(SOURCE, "web", name)) as f:
+            left += re.findall(r'from "\./([\w.]+)"', f.read())
+    return sorted(found)
+
+
+def made_of(name):
+    """What a picture shows, as a sum: its row of SHOTS, and those files."""
+    digest = hashlib.sha256(repr(SHOTS[name]).encode())
+    for file in files_of(SHOTS[name][1]):
+        with open(os.path.join(SOURCE, "web", file), "rb") as f:
+            digest.update(f.read())
+    return digest.hexdigest()[:16]
+
+
+def recorded_sums():
+    with open(MADE_OF) as f:
+        return dict(line.split() for line in f)
+
+
+def old():
+    """Pictures that show another page than the one there is, or that are missing."""
+    sums = recorded_sums() if os.path.exists(MADE_OF) else {}
+    ret = [name for name in SHOTS if sums.get(name) != made_of(name) or not os.path.exists(os.path.join(OUT, name + ".png"))]
+    return ret + sorted(set(os.listdir(OUT)) - {name + ".png" for name in SHOTS} - {os.path.basename(MADE_OF)})
 
 
 def run(argv):
@@ -100,6 +142,7 @@ def main():
     binary, wanted = os.path.join(os.path.realpath(sys.argv[1]), "rocewatch"), sys.argv[2:]
     work, webs, b = tempfile.mkdtemp(prefix="screens-"), {}, Browser()
     os.makedirs(OUT, exist_ok=True)
+    sums = {name: text for name, text in (recorded_sums() if os.path.exists(MADE_OF) else {}).items() if name in SHOTS}
     try:
         for name, (case, page, dark, width, height, there) in SHOTS.items():
             if wanted and name not in wanted:
@@ -123,11 +166,22 @@ def main():
             print("%s %d bytes" % (path, os.path.getsize(path)))
             check(os.path.getsize(path) < MOST_BYTES, "%s is larger than %d bytes" % (name, MOST_BYTES))
             print(b.complaints())
+            sums[name] = made_of(name)
     finally:
+        with open(MADE_OF, "w") as f:
+            f.writelines("%s\t%s\n" % row for row in sorted(sums.items()))
         b.close()
         for web in webs.values():
             web.stop()
         shutil.rmtree(work, ignore_errors=True)
 
 
-main()
+if CHECK:
+    stale = old()
+    if stale:
+        sys.exit("older than what they show: %s. Make them: cmake --build BUILD --target docs_screens, and look at them" % ", ".join(stale))
+    SHOTS["overview-dark"] = (*SHOTS["overview-dark"][:2], False, *SHOTS["overview-dark"][3:])
+    if old() != ["overview-dark"]:
+        sys.exit("a picture that shows something else is not found")
+else:
+    main()

@@ -218,7 +218,7 @@ def lost(b, work):
     b.js("const real = performance.now.bind(performance); window.ahead = 0; performance.now = () => real() + window.ahead; window.ahead = 16000")
     b.wait("a server that hangs makes the state unknown", "document.querySelector('#state').innerText.includes('UNKNOWN') && /no update from the server for \\d+ s/.test(document.querySelector('#why').innerText)", 5)
     check("LAST KNOWN VALUES" in b.text("h1"), "old values look like new ones")
-    b.wait("a stale signal is never OK", "[...document.querySelectorAll('.signals .mark')].every((m) => /WAS /.test(m.innerText))", 5)
+    b.wait("a stale signal is never OK", "[...document.querySelectorAll('.signals .mark')].every((m) => /WAS |UNKNOWN/.test(m.innerText))", 5)
     check("UNKNOWN" in b.text("#announce"), "a screen reader is not told")
     b.complaints()
     server.close()
@@ -350,6 +350,14 @@ def heat_map(b):
     b.wait("and stops", "/Play/.test(document.querySelector('.scrubber').innerText)")
 
 
+def again_and_again(b, url):
+    """A page that was left holds no connection: a browser makes six to one server."""
+    for turn in range(9):
+        b.open(url + "#/ports")
+        b.wait("the page, time %d" % turn, READY, 60)
+        check("cannot be shown" not in b.text("main"), "opened for the %d. time: %s" % (turn + 1, b.text("main")))
+
+
 def dragged(b):
     """The time axis goes where the pointer goes, as long as it is down."""
     from selenium.webdriver.common.action_chains import ActionChains
@@ -377,6 +385,10 @@ def roles(b):
         check(words.get(port) == word, "%s is called %s, not %s" % (port, words.get(port), word))
     go(b, "#/overview")
     check("passes it on" in b.text(".paused") and "Every uplink is idle" in b.text(".uplinks") and "8 up" in b.text(".devices"), "the wall: %s" % b.text("main"))
+    go(b, "#/tree")
+    lines = b.js("return [...document.querySelectorAll('.branches .line')].map((e) => e.innerText.replace(/\\s+/g, ' '))")
+    for who, word in (("spine1 ", "passes it on"), ("spine2 ", "victim"), ("hosts ", "victim")):
+        check(any(line.startswith(who) and line.endswith(word) for line in lines), "the tree does not call %s%s: %s" % (who, word, lines))
     go(b, "#/host/node-010")
     text = b.text("main")
     for word in ("leaf2 Ethernet2", "train", "node-010 pauses leaf2:Ethernet2", "$960/h", "ORIGIN", "rocewatch blame node-010"):
@@ -485,6 +497,7 @@ def recorded(b, work, binary):
         drill_mouse(b, web.url)
         drill_keyboard(b, web.url)
         roles(b)
+        again_and_again(b, web.url)
         keys(b)
         heat_map(b)
         trends(b, binary, db)

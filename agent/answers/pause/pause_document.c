@@ -94,6 +94,7 @@ struct drawing {
 	size_t n;
 	struct map *line_at; /* waits, by and accused -> line + 1, but for outsiders */
 	bool *open; /* [device]: its inputs have been drawn */
+	bool *pausing; /* [device]: somebody waits for it */
 	const char *root;
 	const char *accused; /* host, NULL */
 	const char *accused_role; /* NULL where nobody is */
@@ -142,6 +143,8 @@ static struct tree_line *line_of(struct drawing *drawing, const struct pause_edg
 static void pause_document_add_edge(struct drawing *drawing, const struct pause_edge *edge)
 {
 	struct tree_line *l = line_of(drawing, edge);
+	if (l->by)
+		drawing->pausing[l->by->index] = true;
 	arena_grow_pow2(drawing->turn, l->edges, l->n);
 	l->edges[l->n++] = edge;
 }
@@ -154,7 +157,8 @@ static struct drawing drawing_new(
 		.turn = turn,
 		.lines = arena_array(turn, struct tree_line, n_edges + 1),
 		.line_at = map_new(),
-		.open = arena_array(turn, bool, graph->observed->n_devices + 1)};
+		.open = arena_array(turn, bool, graph->observed->n_devices + 1),
+		.pausing = arena_array(turn, bool, graph->observed->n_devices + 1)};
 }
 
 /* All edges are in: the lines are known. */
@@ -173,7 +177,14 @@ static const char *waiting_name(const struct pause_edge *edge)
 	return str_or(edge->host, edge->by->port->name);
 }
 
-#define VICTIM "victim" /* it waits, and nobody for it */
+static const char *wait_role_of(const struct drawing *drawing, const struct tree_line *line)
+{
+	if (line->accused)
+		return drawing->accused_role;
+	if (line->waits && drawing->pausing[line->waits->index])
+		return "passes";
+	return "victim";
+}
 
 static struct pause_wait wait_of(
 	const struct drawing *drawing, const struct tree_line *line, uint64_t depth)
@@ -182,7 +193,7 @@ static struct pause_wait wait_of(
 	struct pause_wait ret = {.root = drawing->root,
 		.depth = depth,
 		.waits = "hosts",
-		.role = line->accused ? drawing->accused_role : VICTIM,
+		.role = wait_role_of(drawing, line),
 		.ports = arena_array(drawing->a, const char *, line->n + 1),
 		.n_ports = line->n,
 		.least_ratio = 1,
@@ -443,10 +454,6 @@ static void accused_waits(const struct pause_graph *graph, const struct port_pri
 	for (size_t i = 0; i < d.n; i++)
 		if (!d.lines[i].drawn)
 			d.waits[d.n_waits++] = wait_of(&d, &d.lines[i], 1);
-	/* Who waits for a line stands below it. */
-	for (size_t i = 0; i + 1 < d.n_waits; i++)
-		if (d.waits[i + 1].depth > d.waits[i].depth && str_eq(d.waits[i].role, VICTIM))
-			d.waits[i].role = "passes";
 	accused_count(&d, graph->observed->n_devices, ret);
 	ret->edges = d.waits;
 	ret->n_edges = d.n_waits;
