@@ -131,16 +131,21 @@ static void write_credentials(const struct lab *l, FILE *f)
 			l->dir);
 }
 
+/* A machine that serves and watches eight switches may be busy: a poll that comes late is better
+ * than none. */
+#define LATE_POLL "deadline: 10s, "
+
 static void write_device(const struct live_node *n, FILE *f)
 {
 	const struct live_gnmi_face *g = n->tables.face->gnmi;
 	fprintf(f,
-		"  - { name: %s, role: %s, %s%s%s%s: { address: \"%s:%d\", credentials: lab } }\n",
+		"  - { name: %s, role: %s, %s%s%s%s: { address: \"%s:%d\", %scredentials: lab } "
+		"}\n",
 		n->tables.name,
 		recorder_switch(&n->lab->r, n->device)->kind == NODE_LEAF ? "leaf" : "spine",
 		g && g->profile ? "profile: " : "", g && g->profile ? g->profile : "",
 		g && g->profile ? ", " : "", g ? "gnmi" : "snmp", n->address,
-		g ? g->port : LAB_PORT);
+		g ? g->port : LAB_PORT, g ? "" : LATE_POLL);
 }
 
 static void write_config(const struct lab *l, FILE *f)

@@ -91,7 +91,7 @@ class Live:
         wait_for("%s is served" % self.scenario, serving, 90)
 
     def unhurried(self):
-        """A poll may take as long as the interval: three seconds are enough on a machine that does other work, and then no switch is silent."""
+        """Polls each three seconds: enough where it is not asked how soon something is seen, and a third of the work."""
         with open(self.config) as f:
             text = f.read()
         slower = re.sub(r"defaults: { interval: \w+,", "defaults: { interval: 3s,", text)
@@ -138,13 +138,13 @@ class Live:
         return self.run([self.shipped, "-c", self.config, *args], code)
 
     def discover(self):
-        """What `topology discover` says. It polls each switch once; on a busy machine that takes longer than the lab's interval, which is
-        the deadline of a poll, so it gets a configuration of its own with time enough."""
+        """What `topology discover` says. It polls each switch once; on a busy machine that takes longer than the lab allows, so it gets a
+        configuration of its own with time enough."""
         config = os.path.join(self.dir, "discover.yaml")
         with open(self.config) as f:
             text = f.read()
         with open(config, "w") as f:
-            f.write(re.sub(r"defaults: { interval: \w+,", "defaults: { interval: 30s,", text))
+            f.write(re.sub(r"(deadline|defaults: { interval): \w+,", r"\1: 30s,", text))
         return self.run([self.binary, "-c", config, "topology", "discover"], 0)
 
     def sql(self, statement):

@@ -53,7 +53,7 @@ def stop(processes):
 
 
 CONFIG = """
-global: {{ scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }}
+global: {{ scrape_interval: 5s, scrape_timeout: 5s, evaluation_interval: 1s }}
 rule_files: [{rules}]
 scrape_configs:
   - job_name: rocewatch

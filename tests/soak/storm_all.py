@@ -153,6 +153,7 @@ def answer(storm):
 
 def judge(storm):
     wait_for("two polls of every switch", lambda: min(storm.polls()) >= 2, 60)
+    wait_for("the agent has read every switch", lambda: storm.document("status")["data_quality"]["unknown"] == 0, 60)
     answers, hosts = 0, wanted()
     for line in pauses():
         storm.tell(line)
