@@ -67,8 +67,8 @@ function pressure(e) {
 }
 
 function target(ctx, e) {
-	if (!isSwitch(ctx, e.waits)) /* hosts: its ports are their names */
-		return (e.ports || []).length === 1 ? ctx.link("host", [e.ports[0]]) : null;
+	if (!isSwitch(ctx, e.waits)) /* of "hosts" the ports are their names; else it is a switch that nobody configured */
+		return e.waits === "hosts" && (e.ports || []).length === 1 ? ctx.link("host", [e.ports[0]]) : null;
 	if (e.ports && e.ports.length)
 		return ctx.link("port", [e.waits, e.ports[0]]);
 	return ctx.link("device", [e.waits]);
