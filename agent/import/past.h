@@ -1,6 +1,6 @@
 /*
- * past - history that a site already has in Prometheus or VictoriaMetrics, as a recorded case that
- * `rocewatch replay` reads.
+ * past - history that a site already has in Prometheus, VictoriaMetrics or InfluxDB, as a recorded
+ * case that `rocewatch replay` reads.
  *
  *	profile -> names        which series are asked for, and what each means
  *	request by request      raw samples of a stretch of time: true times, so that gaps stay
@@ -21,7 +21,9 @@ struct config;
 
 enum past_api {
 	PAST_PROMETHEUS, /* /api/v1/query with a range selector: Prometheus, Thanos, Mimir */
-	PAST_VICTORIA /* /api/v1/export */
+	PAST_VICTORIA, /* /api/v1/export */
+	PAST_INFLUX, /* /query in InfluxQL: InfluxDB 1, and 2 where a bucket is mapped */
+	PAST_APIS
 };
 
 #define PAST_ANSWER_MAX ((size_t)8 << 20) /* bytes of one answer */
@@ -30,7 +32,7 @@ enum past_api {
 
 struct past_ask {
 	enum past_api api;
-	const char *url; /* of the server, without a log-in in it */
+	const char *url; /* of the server, without a log-in in it; of InfluxDB with the database */
 	const char *profile; /* a name of past_profiles(), of a built-in profile, or a FILE.yaml */
 	const char *prefix; /* what stands before the names there; "" */
 	const char *match; /* more matchers, such as job="snmp"; "" */
@@ -49,6 +51,9 @@ struct past_ask {
  * the server has nothing of it, else a negative errno; @e names the server and the remedy, and
  * never a secret. What was fetched stands in .out all the same. Waits; any thread but the loop. */
 int past_import(const struct past_ask *ask, json_t **ret, struct err *e);
+
+/* past_api_of - by its word in `rocewatch import`. */
+enum past_api past_api_of(const char *name);
 
 /* past_profiles - adds the names of the profiles made for this, with commas between them. */
 void past_profiles(struct str *out);

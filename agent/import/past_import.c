@@ -1,7 +1,8 @@
 /*
  * past_import - the way of an import: a stretch of time is asked for, its series become samples,
  * they are written, the next stretch. A stretch that is too much for the server, or whose answer is
- * too long, is halved; small answers let it grow again.
+ * too long, is halved, and the shortest one is asked for by some of the names at a time; small
+ * answers let it grow again.
  */
 #include <time.h>
 
@@ -18,8 +19,21 @@
 #define SAMPLES_MOST ((size_t)16 << 20) /* of one answer */
 #define COARSE_NS (30 * NS_PER_S)
 
-static const char *const api_names[] = {
-	[PAST_PROMETHEUS] = "prometheus", [PAST_VICTORIA] = "victoria"};
+static const struct {
+	const char *name, *path;
+} past_apis[PAST_APIS] = {
+	[PAST_PROMETHEUS] = {"prometheus", "/api/v1/query"},
+	[PAST_VICTORIA] = {"victoria", "/api/v1/export"},
+	[PAST_INFLUX] = {"influx", "/query"},
+};
+
+enum past_api past_api_of(const char *name)
+{
+	enum past_api api = PAST_PROMETHEUS;
+	while (api + 1 < PAST_APIS && strcmp(past_apis[api].name, name) != 0)
+		api++;
+	return api;
+}
 
 struct past_run {
 	const struct past_ask *ask;
@@ -29,6 +43,7 @@ struct past_run {
 	struct sample_list samples; /* of this stretch */
 	struct past_left left; /* of this stretch */
 	int64_t from_ns, to_ns; /* the same, without its end */
+	size_t part, parts; /* of the names, that are asked for at once */
 	mono_t asked; /* when the newest request began; 0: none */
 };
 
@@ -149,34 +164,18 @@ static bool past_same(const struct sample *x, const struct sample *y)
 	return x->entity == y->entity && x->metric == y->metric;
 }
 
-static double fold_real(enum profile_fold fold, double x, double y)
-{
-	switch (fold) {
-	case FOLD_SUM: return x + y;
-	case FOLD_MIN: return y < x ? y : x;
-	case FOLD_MAX: return y > x ? y : x;
-	}
-	return x;
-}
-
-static uint64_t fold_whole(enum profile_fold fold, uint64_t x, uint64_t y)
-{
-	switch (fold) {
-	case FOLD_SUM: return x + y;
-	case FOLD_MIN: return y < x ? y : x;
-	case FOLD_MAX: return y > x ? y : x;
-	}
-	return x;
-}
-
 static void past_fold(const struct past_names *names, struct sample *to, const struct sample *more)
 {
 	const enum profile_fold fold = past_names_value(names, to->pad)->fold;
-	if (metric_info(to->metric)->type == TYPE_F64)
-		to->value = sample_of_f64(
-			fold_real(fold, sample_f64(to->value), sample_f64(more->value)));
-	else
-		to->value = fold_whole(fold, to->value, more->value);
+	const bool real = metric_info(to->metric)->type == TYPE_F64;
+	const double x = sample_f64(to->value), y = sample_f64(more->value);
+	const bool less = real ? y < x : more->value < to->value;
+	if (fold == FOLD_SUM && real)
+		to->value = sample_of_f64(x + y);
+	else if (fold == FOLD_SUM)
+		to->value += more->value;
+	else if (less == (fold == FOLD_MIN))
+		to->value = more->value;
 	/* a sum of counters wraps where each of them does, and then it falls by 2^32 */
 	to->flags |= more->flags;
 	if (fold == FOLD_SUM)
@@ -309,19 +308,30 @@ static void run_left(struct past_run *run)
 
 /* Prometheus before 3.0 takes both ends of a range, since then the end only: a millisecond more
  * holds the begin in both, and what is outside is left out when it comes. */
-static void run_question(const struct past_run *run, struct str *body)
+static void run_question(const struct past_run *run, const char *database, struct str *body)
 {
-	const char *selector = past_names_selector(run->names);
+	rw_cleanup(str_done) struct str selector = {0};
 	const int64_t from_ms = run->from_ns / NS_PER_MS, to_ms = run->to_ns / NS_PER_MS;
+	past_names_select(run->names, run->part, run->parts, &selector);
 	if (run->ask->api == PAST_VICTORIA) {
 		str_add(body, "match%5B%5D=");
-		curl_io_escape(body, selector);
+		curl_io_escape(body, selector.s);
 		str_addf(body, "&start=%" PRId64 ".%03d&end=%" PRId64 ".%03d", from_ms / 1000,
 			(int)(from_ms % 1000), to_ms / 1000, (int)(to_ms % 1000));
 		return;
 	}
+	if (run->ask->api == PAST_INFLUX) {
+		rw_cleanup(str_done) struct str statement = {0};
+		str_addf(&statement, "%stime >= %" PRId64 "ms AND time < %" PRId64 "ms GROUP BY *",
+			selector.s, from_ms, to_ms);
+		str_add(body, "db=");
+		curl_io_escape(body, database);
+		str_add(body, "&epoch=ms&q=");
+		curl_io_escape(body, statement.s);
+		return;
+	}
 	str_add(body, "query=");
-	curl_io_escape(body, selector);
+	curl_io_escape(body, selector.s);
 	str_addf(body, "%%5B%" PRId64 "ms%%5D&time=%" PRId64 ".%03d", to_ms - from_ms + 1,
 		to_ms / 1000, (int)(to_ms % 1000));
 }
@@ -365,19 +375,23 @@ static int run_refused(enum past_api api, long status, const struct str *answer,
 			return err_set(e, past_statuses[i].error, "HTTP status %ld: %s%s%s", status,
 				past_statuses[i].remedy, str_if(said[0], "; it says: "), said);
 	return err_set(e, -EPROTO, "HTTP status %ld%s%s; is it %s?", status,
-		str_if(said[0], ", and it says: "), said, api_names[api]);
+		str_if(said[0], ", and it says: "), said, past_apis[api].name);
 }
 
 static int run_fetch(struct past_run *run, struct str *answer, struct err *e)
 {
-	static const char *const paths[] = {
-		[PAST_PROMETHEUS] = "/api/v1/query", [PAST_VICTORIA] = "/api/v1/export"};
 	static const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded"};
 	rw_cleanup(str_done) struct str url = {0}, body = {0};
 	const struct past_ask *ask = run->ask;
 	long status = 0;
-	str_addf(&url, "%s%s", ask->url, paths[ask->api]);
-	run_question(run, &body);
+	const char *end = ask->url + strlen(ask->url), *database = "";
+	if (ask->api == PAST_INFLUX) { /* the last part of the address */
+		end = strrchr(ask->url, '/');
+		database = end + 1;
+	}
+	str_addn(&url, ask->url, (size_t)(end - ask->url));
+	str_add(&url, past_apis[ask->api].path);
+	run_question(run, database, &body);
 	run_wait_turn(run);
 	const struct curl_post post = {.ask = {.url = url.s,
 					       .username = ask->username,
@@ -398,17 +412,21 @@ static int run_fetch(struct past_run *run, struct str *answer, struct err *e)
 	return rc;
 }
 
-/* One stretch. -EFBIG, -ETIMEDOUT: a shorter one may do. */
+/* One stretch. -EFBIG, -ETIMEDOUT: a shorter one may do, or fewer names at once. */
 static int run_stretch(struct past_run *run, size_t *ret_bytes, struct err *e)
 {
-	rw_cleanup(str_done) struct str answer = {0};
+	int rc = 0;
 	run->samples.n = 0;
 	run->left = (struct past_left){0};
-	int rc = run_fetch(run, &answer, e);
-	*ret_bytes = answer.n;
-	if (rc == 0)
-		rc = past_answer_read(
-			run->ask->api, str_or(answer.s, ""), answer.n, run_take_series, run, e);
+	for (run->part = 0; run->part < run->parts && rc == 0; run->part++) {
+		rw_cleanup(str_done) struct str answer = {0};
+		rc = run_fetch(run, &answer, e);
+		if (answer.n > *ret_bytes)
+			*ret_bytes = answer.n;
+		if (rc == 0)
+			rc = past_answer_read(run->ask->api, str_or(answer.s, ""), answer.n,
+				run_take_series, run, e);
+	}
 	if (rc < 0) {
 		text_hide(e->text, run->ask->password);
 		text_hide(e->text, run->ask->token);
@@ -418,6 +436,13 @@ static int run_stretch(struct past_run *run, size_t *ret_bytes, struct err *e)
 	run_left(run);
 	return past_case_add(
 		&run->past, run->entities, run->samples.v, run->samples.n, run->to_ns, e);
+}
+
+/* Twice as many, but none without a name. */
+static size_t past_parts_more(const struct past_run *run)
+{
+	const size_t most = past_names_count(run->names);
+	return 2 * run->parts < most ? 2 * run->parts : most;
 }
 
 static int run_all(struct past_run *run, struct err *e)
@@ -432,8 +457,11 @@ static int run_all(struct past_run *run, struct err *e)
 			run->to_ns = run->past.to_ns;
 		const int rc = run_stretch(run, &bytes, &why);
 		const bool too_much = rc == -EFBIG || rc == -ETIMEDOUT;
-		if (too_much && stretch_ns / 2 >= STRETCH_LEAST_NS) {
-			stretch_ns /= 2;
+		const bool shorter = stretch_ns / 2 >= STRETCH_LEAST_NS;
+		if (too_much && (shorter || run->parts < past_names_count(run->names))) {
+			stretch_ns /= 1 + shorter;
+			if (!shorter)
+				run->parts = past_parts_more(run);
 			continue;
 		}
 		if (rc < 0)
@@ -442,8 +470,8 @@ static int run_all(struct past_run *run, struct err *e)
 				"there",
 				run->ask->url, why.text,
 				str_if(too_much,
-					", even for a minute: ask for fewer series with "
-					"--match"),
+					", even of one name for a minute: ask for fewer series "
+					"with --match"),
 				run->past.dir);
 		if (bytes < PAST_ANSWER_MAX / 8 && stretch_ns < STRETCH_MOST_NS)
 			stretch_ns *= 2;
@@ -484,9 +512,12 @@ static bool past_is_missing(const struct need *const *missing, size_t n, const s
 	return false;
 }
 
-/* What no series tells stays unknown: the causes by the counters that they lack. */
-static void past_note_causes(const struct past_case *past, json_t *doc)
+/* What no series tells stays unknown, or is seen later: the causes by the counters that they lack.
+ */
+static void past_note_causes(const struct past_case *past, enum need_sight sight, json_t *doc)
 {
+	const bool blind = sight == NEED_BLIND;
+	const enum need_kind kind = blind ? NEED_MUST : NEED_HELPS;
 	bool delivered[METRIC_COUNT];
 	const struct need *all, *missing[NEED_MISSING_MAX];
 	const size_t n_all = needs_all(&all);
@@ -494,20 +525,21 @@ static void past_note_causes(const struct past_case *past, json_t *doc)
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
 		delivered[m] = past->rows[m].samples > 0;
 	for (size_t i = 0; i < n_all; i++) {
-		rw_cleanup(str_done) struct str blind = {0};
+		rw_cleanup(str_done) struct str causes = {0};
 		for (size_t k = 0; k < n_all; k++) {
-			if (!str_eq(all[k].words, all[i].words) || all[k].kind != NEED_MUST)
+			if (!str_eq(all[k].words, all[i].words) || all[k].kind != kind)
 				continue;
 			if (k < i)
 				break; /* said already */
-			if (need_judge(all[k].cause, delivered, missing, &n) == NEED_BLIND &&
+			if (need_judge(all[k].cause, delivered, missing, &n) == sight &&
 				past_is_missing(missing, n, &all[k]))
-				str_addf(&blind, "%s%s", str_if(blind.n, ", "),
+				str_addf(&causes, "%s%s", str_if(causes.n, ", "),
 					cause_info(all[k].cause)->name);
 		}
-		if (blind.n)
-			import_note(doc, "unknown, because no series tells of %s: %s", all[i].words,
-				blind.s);
+		if (causes.n)
+			import_note(doc, "%s, because no series tells of %s: %s",
+				blind ? "unknown" : "seen later or less surely", all[i].words,
+				causes.s);
 	}
 }
 
@@ -551,7 +583,8 @@ static void past_notes(const struct past_run *run, json_t *doc)
 			"counters come every %s: what lasts less than two of these steps is "
 			"averaged away, and a verdict that needs it stays out",
 			duration_format(step, sizeof(step), step_ns));
-	past_note_causes(past, doc);
+	past_note_causes(past, NEED_BLIND, doc);
+	past_note_causes(past, NEED_WEAK, doc);
 	past_note_left(&past->left, doc);
 	if (past->left.wraps)
 		import_note(doc,
@@ -568,7 +601,7 @@ static void past_notes(const struct past_run *run, json_t *doc)
 
 static json_t *past_document(const struct past_run *run)
 {
-	json_t *doc = import_document(api_names[run->ask->api]);
+	json_t *doc = import_document(past_apis[run->ask->api].name);
 	const struct past_case *past = &run->past;
 	json_object_set_new(doc, "rows", past_rows(past));
 	json_object_set_new(doc, "out", json_string_or_null(past->dir));
@@ -605,13 +638,15 @@ static int run_nothing(const struct past_run *run, struct err *e)
 
 int past_import(const struct past_ask *ask, json_t **ret, struct err *e)
 {
-	struct past_run run = {.ask = ask, .names = past_names_new(ask, e)};
+	struct past_run run = {.ask = ask, .names = past_names_new(ask, e), .parts = 1};
+	rw_cleanup(str_done) struct str selector = {0};
 	const struct entity_limits limits = {.total = ENTITIES_MOST};
 	if (!run.names)
 		return -EINVAL;
 	run.entities = entities_new();
 	entities_limit(run.entities, &limits);
-	int rc = past_case_begin(&run.past, ask, past_names_selector(run.names), e);
+	past_names_select(run.names, 0, 1, &selector);
+	int rc = past_case_begin(&run.past, ask, selector.s, e);
 	if (rc == 0)
 		rc = run_all(&run, e);
 	if (rc == 0 && run.past.samples == 0)

@@ -17,8 +17,11 @@ struct past_names;
 struct past_names *past_names_new(const struct past_ask *ask, struct err *e);
 void past_names_free(struct past_names *names); /* NULL is fine */
 
-/* past_names_selector - the series selector (PromQL) of all names of the profile; lent. */
-const char *past_names_selector(const struct past_names *names);
+/* past_names_select - adds what selects the names of the profile, or the @part-th of @parts of them
+ * (at most past_names_count()): a series selector (PromQL), or a statement (InfluxQL) up to its
+ * times. */
+void past_names_select(const struct past_names *names, size_t part, size_t parts, struct str *out);
+size_t past_names_count(const struct past_names *names);
 /* past_names_rule - the first meaning that fits these labels, or the next after @after; NULL: none.
  */
 const struct push_rule *past_names_rule(const struct past_names *names,

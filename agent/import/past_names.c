@@ -20,7 +20,10 @@ struct past_names {
 	const struct profile *profile;
 	struct push_map *map;
 	const char *prefix;
-	struct str selector;
+	enum past_api api;
+	const char *match;
+	const char **patterns; /* of names, each a regular expression, with the prefix */
+	size_t n_patterns, cap_patterns;
 	struct smap *devices; /* what a label may say -> the name, 0: of several devices */
 };
 
@@ -161,25 +164,73 @@ static bool selector_add(struct str *out, const char *name)
 	return true;
 }
 
-static int names_select(struct past_names *names, const struct past_ask *ask, struct err *e)
+static int names_patterns(struct past_names *names, const struct past_ask *ask, struct err *e)
 {
-	size_t n = 0;
 	if (!name_can_be(ask->prefix))
 		return err_set(e, -EINVAL, "--prefix: '%.64s' cannot begin a name", ask->prefix);
-	str_addf(&names->selector, "{__name__=~\"%s(?:", ask->prefix);
 	for (size_t g = 0; g < names->profile->n_push; g++)
 		for (size_t v = 0; v < names->profile->push[g]->n_values; v++) {
-			const char *name = names->profile->push[g]->values[v].name;
 			rw_cleanup(str_done) struct str one = {0};
-			if (!selector_add(&one, name))
+			str_add(&one, ask->prefix);
+			if (!selector_add(&one, names->profile->push[g]->values[v].name))
 				continue;
-			str_addf(&names->selector, "%s%s", str_if(n++, "|"), one.s);
+			arena_grow(
+				names->a, names->patterns, names->n_patterns, names->cap_patterns);
+			names->patterns[names->n_patterns++] = arena_strdup(names->a, one.s);
 		}
-	if (n == 0)
+	if (names->n_patterns == 0)
 		return err_set(e, -EINVAL, "--profile: '%.64s' has no name that a series can have",
 			ask->profile);
-	str_addf(&names->selector, ")\"%s%s}", str_if(*ask->match, ","), ask->match);
 	return 0;
+}
+
+/* One more of the alternatives of a regular expression, once. */
+static void alternative_add(struct smap *known, struct str *to, const char *text, size_t n)
+{
+	uint64_t before;
+	if (smap_get(known, text, n, &before))
+		return;
+	smap_put(known, text, n, 0);
+	str_add(to, str_if(to->n, "|"));
+	str_addn(to, text, n);
+}
+
+/* InfluxDB has measurement and field apart, and either may hold a '_': every way to part a name. */
+static void select_influx(
+	const struct past_names *names, size_t part, size_t parts, struct str *out)
+{
+	rw_cleanup(str_done) struct str measurements = {0}, fields = {0};
+	struct smap *known_measurements = smap_new(), *known_fields = smap_new();
+	for (size_t i = part; i < names->n_patterns; i += parts) {
+		const char *name = names->patterns[i];
+		for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_')) {
+			alternative_add(
+				known_measurements, &measurements, name, (size_t)(at - name));
+			alternative_add(known_fields, &fields, at + 1, strlen(at + 1));
+		}
+	}
+	str_addf(out, "SELECT /^(?:%s)$/ FROM /^(?:%s)$/ WHERE %s%s%s", str_or(fields.s, ""),
+		str_or(measurements.s, ""), str_if(*names->match, "("), names->match,
+		str_if(*names->match, ") AND "));
+	smap_free(known_measurements);
+	smap_free(known_fields);
+}
+
+size_t past_names_count(const struct past_names *names)
+{
+	return names->n_patterns;
+}
+
+void past_names_select(const struct past_names *names, size_t part, size_t parts, struct str *out)
+{
+	if (names->api == PAST_INFLUX) {
+		select_influx(names, part, parts, out);
+		return;
+	}
+	str_add(out, "{__name__=~\"");
+	for (size_t i = part; i < names->n_patterns; i += parts)
+		str_addf(out, "%s%s", str_if(i > part, "|"), names->patterns[i]);
+	str_addf(out, "\"%s%s}", str_if(*names->match, ","), names->match);
 }
 
 /* ---- devices ------------------------------------------------------------------ */
@@ -228,18 +279,8 @@ static const char *device_find(const struct past_names *names, const char *text,
 
 /* "leaf1", "leaf1.example.net:9116", "192.0.2.11:161": as it stands, without the port, without the
  * domain. */
-const char *past_names_device(const struct past_names *names, const struct push_rule *rule,
-	const struct push_label *labels, size_t n, const struct push_label **ret_told)
+static const char *device_called_so(const struct past_names *names, const struct push_label *told)
 {
-	const struct profile_push_labels *keys = &rule->group->device;
-	const struct push_label *told = NULL;
-	for (size_t i = 0; i < keys->n && !told; i++)
-		told = push_label_of(labels, n, keys->v[i]);
-	if (!told)
-		told = push_label_of(labels, n, "instance");
-	*ret_told = told;
-	if (!told)
-		return NULL;
 	const char *found = device_find(names, told->value, told->n_value);
 	size_t end = told->n_value;
 	while (end > 0 && told->value[end - 1] >= '0' && told->value[end - 1] <= '9')
@@ -249,6 +290,24 @@ const char *past_names_device(const struct past_names *names, const struct push_
 	const char *dot = memchr(told->value, '.', told->n_value);
 	if (!found && dot)
 		found = device_find(names, told->value, (size_t)(dot - told->value));
+	return found;
+}
+
+/* By the first label that the fabric knows; "instance" where the profile's are not there. */
+const char *past_names_device(const struct past_names *names, const struct push_rule *rule,
+	const struct push_label *labels, size_t n, const struct push_label **ret_told)
+{
+	const struct profile_push_labels *keys = &rule->group->device;
+	const char *found = NULL;
+	*ret_told = NULL;
+	for (size_t i = 0; i <= keys->n && !found; i++) {
+		const char *key = i < keys->n ? keys->v[i] : "instance";
+		const struct push_label *told = push_label_of(labels, n, key);
+		if (told && (i < keys->n || !*ret_told))
+			found = device_called_so(names, told);
+		if (told && (found || !*ret_told))
+			*ret_told = told;
+	}
 	return found;
 }
 
@@ -283,18 +342,15 @@ const struct profile_push_value *past_names_value(const struct past_names *names
 	return &group->values[number & ((1u << VALUES_BITS) - 1)];
 }
 
-const char *past_names_selector(const struct past_names *names)
-{
-	return names->selector.s;
-}
-
 struct past_names *past_names_new(const struct past_ask *ask, struct err *e)
 {
 	struct past_names *names = rw_calloc(1, sizeof(*names));
 	names->a = arena_new();
 	names->devices = smap_new();
 	names->prefix = arena_strdup(names->a, ask->prefix);
-	if (names_load(names, ask->profile, e) < 0 || names_select(names, ask, e) < 0) {
+	names->match = arena_strdup(names->a, ask->match);
+	names->api = ask->api;
+	if (names_load(names, ask->profile, e) < 0 || names_patterns(names, ask, e) < 0) {
 		past_names_free(names);
 		return NULL;
 	}
@@ -310,7 +366,6 @@ void past_names_free(struct past_names *names)
 	push_map_free(names->map);
 	profiles_free(names->profiles);
 	smap_free(names->devices);
-	str_done(&names->selector);
 	arena_free(names->a);
 	free(names);
 }
