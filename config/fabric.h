@@ -108,6 +108,7 @@ struct fabric_job {
 	bool scheduled; /* a file of the scheduler says that it runs */
 	/* length of a healthy step, as declared; 0 = unknown: losses are shares only then */
 	int64_t step_ns;
+	double step_teraflop, gpu_teraflops; /* of the job, of a GPU in 1 s */
 };
 
 struct fabric_threshold { /* declared thresholds: what no protocol can read back */

@@ -532,6 +532,12 @@ static const struct field job_rows[] = {
 		"How long a step takes when all is well; with it losses are also shown as time per "
 		"step, not only as shares. "
 		"0s = not known."),
+	VALUE(fabric_job, step_teraflop, "step_teraflop", OPT_DOUBLE, "0", "0", "1000000000000000",
+		"Floating point operations of one step of the whole job, in 10^12: such as 6 x "
+		"parameters x tokens of a step; steps then tells the MFU. 0 = not known."),
+	VALUE(fabric_job, gpu_teraflops, "gpu_teraflops", OPT_DOUBLE, "0", "0", "1000000",
+		"What one of its GPUs can do in a second in the format trained in, in 10^12, such "
+		"as 989. 0 = not known."),
 };
 TABLE(job_section, fabric_job, job_rows, "What runs where, for cost and blame.");
 

@@ -492,19 +492,27 @@ static int event_add_direct(
 	return rc;
 }
 
-static int event_add(struct client *client, const struct command_args *args, struct err *e)
+int command_event_store(struct client *client, json_t *request, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	json_t *request = NULL, *reply = NULL;
+	json_t *reply = NULL;
 	struct store_change checked;
-	int rc = event_request(args, &request, e);
-	if (rc == 0) /* a wrong option is a usage error, with or without an agent */
-		rc = change_read(request, "", wall_now().ns, a, &checked, e);
+	/* a wrong option is a usage error, with or without an agent */
+	int rc = change_read(request, "", wall_now().ns, a, &checked, e);
 	if (rc == 0 && client_writer_pid(client) == 0)
 		rc = direct_write(client, event_add_direct, request, e);
 	else if (rc == 0)
 		rc = client_ask(client, json_incref(request), &reply, e);
 	json_decref(reply);
+	return rc;
+}
+
+static int event_add(struct client *client, const struct command_args *args, struct err *e)
+{
+	json_t *request = NULL;
+	int rc = event_request(args, &request, e);
+	if (rc == 0)
+		rc = command_event_store(client, request, e);
 	json_decref(request);
 	if (rc != 0)
 		return rc;

@@ -4,6 +4,7 @@
 
 #include "agent/client/client.h"
 #include "agent/import/import_host.h"
+#include "agent/incident/silence.h"
 #include "agent/import/past.h"
 #include "agent/modules.h"
 #include "agent/ranks/rank_answer.h"
@@ -23,11 +24,13 @@ static const struct command_option options[] = {
 		"what runs where: squeue --json or kubectl get pods -A -o json; ranks lie in "
 		"blocks on its hosts, in their order"},
 	{"job", 0, "NAME", "its job (default: the one with as many GPUs as there are ranks)"},
-	{"note", 0, NULL, "add each row's sentence to the incident that it names"},
+	{"note", 0, NULL,
+		"keep each row's sentence for 'incident show' and 'blame', and the step for "
+		"'steps'"},
 	{"below", 0, "RATIO", "flag a node below this share of the median (default: 90%)"},
 	{"profile", 0, "NAME",
-		"what the series mean: snmp_exporter, gnmic, rocewatch, a built-in profile with a "
-		"section push:, or FILE.yaml"},
+		"what the series mean: snmp_exporter, gnmic, telegraf, rocewatch, a built-in "
+		"profile with a section push:, or FILE.yaml"},
 	{"out", 0, "DIR", "where the case goes: a new directory, or one that this has begun"},
 	{"fabric", 0, "FILE",
 		"devices and links, which come into the case (default: the configuration)"},
@@ -171,7 +174,7 @@ static int past_login(const struct command_args *args, struct past_ask *ask, str
 }
 
 /* The address is printed and kept in the case: no log-in may stand in it. */
-static int past_address(const char *url, struct err *e)
+static int past_address(enum past_api api, const char *url, struct err *e)
 {
 	const char *host = strstr(url, "://");
 	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
@@ -184,6 +187,9 @@ static int past_address(const char *url, struct err *e)
 	if (memchr(host + 3, '@', strcspn(host + 3, "/")))
 		return err_set(
 			e, -EINVAL, "the address holds a log-in: use --user with --password-file");
+	if (api == PAST_INFLUX && !strchr(host + 3, '/'))
+		return err_set(e, -EINVAL,
+			"the address ends with the database, such as http://influx:8086/telegraf");
 	return 0;
 }
 
@@ -258,7 +264,7 @@ static int past_run(const struct command_args *args, struct past_ask *ask, struc
 	while (n && url[n - 1] == '/')
 		url[--n] = '\0';
 	ask->url = url;
-	int rc = past_address(url, e);
+	int rc = past_address(ask->api, url, e);
 	if (rc == 0)
 		rc = past_limits(args, ask, e);
 	if (rc == 0)
@@ -276,10 +282,10 @@ static int past_run(const struct command_args *args, struct past_ask *ask, struc
 	return rc;
 }
 
-static int cmd_import_past(struct command_args *args, enum past_api api)
+static int cmd_import_past(struct command_args *args)
 {
 	struct err e = {0};
-	struct past_ask ask = {.api = api,
+	struct past_ask ask = {.api = past_api_of(args->sub->name),
 		.profile = command_opt(&command_import, args, "profile"),
 		.prefix = str_or(command_opt(&command_import, args, "prefix"), ""),
 		.match = str_or(command_opt(&command_import, args, "match"), ""),
@@ -301,16 +307,6 @@ static int cmd_import_past(struct command_args *args, enum past_api api)
 	return EXIT_FAILED;
 }
 
-static int cmd_import_prometheus(struct command_args *args)
-{
-	return cmd_import_past(args, PAST_PROMETHEUS);
-}
-
-static int cmd_import_victoria(struct command_args *args)
-{
-	return cmd_import_past(args, PAST_VICTORIA);
-}
-
 #define PAST_OPTIONS "profile out fabric prefix match user password-file token-file ca rate timeout"
 #define NEEDS_SERVER "asks a server"
 #define PAST_HELP                                                                                  \
@@ -319,6 +315,14 @@ static int cmd_import_victoria(struct command_args *args)
 	"deployed. A second start goes on where the first one ended. What no series tells stays "  \
 	"unknown, and is said at the end. Nothing is written to the server. docs/past.md has the " \
 	"profiles and the limits."
+#define PAST_SUBCOMMAND(word, server, more, ...)                                                   \
+	{                                                                                          \
+		.name = word, .args = "URL",                                                       \
+		.summary = "history that " server " has, as a case for replay",                    \
+		.help = PAST_HELP more, .options = PAST_OPTIONS,                                   \
+		.takes = TAKES_SINCE | TAKES_UNTIL, .formats = WRITES_ALL,                         \
+		.examples = {__VA_ARGS__}, .run = cmd_import_past                                  \
+	}
 
 /* ---- collectives ------------------------------------------------------------ */
 
@@ -342,14 +346,36 @@ static int collectives_read_one(
 	return collective_read(set, text, n, source, e);
 }
 
+/* @t: when it was, by the clocks of hosts, which may be ahead of this one. */
+static int collectives_keep(struct client *client, const char *kind, const char *device,
+	const char *job, const char *text, wall_t t, struct err *e)
+{
+	const wall_t now = wall_now();
+	if (t.ns == TIME_UNKNOWN.ns || t.ns > now.ns)
+		t = now;
+	json_t *request = json_pack("{s:s, s:s, s:I, s:s*, s:s*, s:s}", "cmd", "event_add", "kind",
+		kind, "t_ns", (json_int_t)t.ns, "device", device, "job", job, "text", text);
+	const int rc = command_event_store(client, request, e);
+	json_decref(request);
+	return rc;
+}
+
 static int collectives_note(struct client *client, const struct rank_answer *answer, struct err *e)
 {
+	rw_cleanup(str_done) struct str step = {0};
 	int rc = 0;
-	for (size_t i = 0; i < answer->n_rows && rc == 0; i++)
-		if (answer->rows[i].n_incidents > 0)
-			rc = command_incident_note(
-				client, answer->rows[i].incidents[0], answer->rows[i].text, e);
-	return rc;
+	for (size_t i = 0; i < answer->n_rows && rc == 0; i++) {
+		const struct rank_row *row = &answer->rows[i];
+		rw_cleanup(str_done) struct str host = {0};
+		str_addf(&host, "host:%s", str_or(row->host, ""));
+		if (row->host)
+			rc = collectives_keep(
+				client, EVENT_RANK, host.s, NULL, row->text, row->to, e);
+	}
+	if (rc < 0 || isnan(answer->step_s))
+		return rc;
+	str_addf(&step, EVENT_STEP_TEXT, answer->step_s, answer->exchange_s, answer->waiting_s);
+	return collectives_keep(client, EVENT_STEP, NULL, answer->job, step.s, answer->to, e);
 }
 
 static int collectives_tell(struct command_args *args, struct collective_set *set,
@@ -469,33 +495,22 @@ static const struct subcommand subcommands[] = {
 			{"import ethtool after.txt --host node-010 --nic eth2",
 				"shows the counts of one reading"}},
 		.run = cmd_import_run},
-	{.name = "prometheus",
-		.args = "URL",
-		.summary = "history that Prometheus has, as a case for replay",
-		.help = PAST_HELP " Thanos and Mimir answer the same way.",
-		.options = PAST_OPTIONS,
-		.takes = TAKES_SINCE | TAKES_UNTIL,
-		.formats = WRITES_ALL,
-		.examples = {{"import prometheus http://p:9090 --profile snmp_exporter --out day",
-				     "fetches the last day", .not_run = NEEDS_SERVER},
-			{"import prometheus http://p:9090 --profile gnmic --since 7d --out w",
-				"fetches a week of what gnmic has subscribed to",
-				.not_run = NEEDS_SERVER}},
-		.run = cmd_import_prometheus},
-	{.name = "victoria",
-		.args = "URL",
-		.summary = "history that VictoriaMetrics has, as a case for replay",
-		.help = PAST_HELP,
-		.options = PAST_OPTIONS,
-		.takes = TAKES_SINCE | TAKES_UNTIL,
-		.formats = WRITES_ALL,
-		.examples = {{"import victoria http://v:8428 --profile rocewatch --out day",
-				     "fetches a day that agents have shipped there by remote write",
-				     .not_run = NEEDS_SERVER},
-			{"import victoria http://v:8428 --profile gnmic --since 7d --out w",
-				"fetches a week of what gnmic has subscribed to",
-				.not_run = NEEDS_SERVER}},
-		.run = cmd_import_victoria},
+	PAST_SUBCOMMAND("prometheus", "Prometheus", " Thanos and Mimir answer the same way.",
+		{"import prometheus http://p:9090 --profile snmp_exporter --out day",
+			"fetches the last day", .not_run = NEEDS_SERVER},
+		{"import prometheus http://p:9090 --profile gnmic --since 7d --out w",
+			"fetches a week of what gnmic has subscribed to", .not_run = NEEDS_SERVER}),
+	PAST_SUBCOMMAND("victoria", "VictoriaMetrics", "",
+		{"import victoria http://v:8428 --profile rocewatch --out day",
+			"fetches a day that agents have shipped there by remote write",
+			.not_run = NEEDS_SERVER},
+		{"import victoria http://v:8428 --profile gnmic --since 7d --out w",
+			"fetches a week of what gnmic has subscribed to", .not_run = NEEDS_SERVER}),
+	PAST_SUBCOMMAND("influx", "InfluxDB",
+		" URL ends with the database; --match is a condition of InfluxQL.",
+		{"import influx http://i:8086/telegraf --profile telegraf --out day",
+			"fetches the last day of what telegraf wrote there",
+			.not_run = NEEDS_SERVER}),
 	{.name = "collectives",
 		.args = "SOURCE...",
 		.summary = "which rank the others waited for, and what its port did then",
@@ -516,7 +531,7 @@ static const struct subcommand subcommands[] = {
 		.examples = {{"import collectives inspector.log",
 				     "names the ranks that others waited for, and their ports"},
 			{"import collectives inspector.log --note",
-				"adds what it finds to the incidents that explain it"}},
+				"keeps what it finds: incidents and hosts show it"}},
 		.run = cmd_import_run_collectives},
 	{0},
 };

@@ -209,20 +209,6 @@ static int action_direct(const struct client *client, struct store *store, void 
 	return rc;
 }
 
-int command_incident_note(struct client *client, const char *id, const char *text, struct err *e)
-{
-	json_t *o = NULL;
-	int rc = incident_find(client, id, &o, e);
-	if (rc == 0 && client_writer_pid(client) != 0)
-		rc = client_act(client, "note", incident_id_of(o), text, e);
-	else if (rc == 0)
-		rc = direct_write(client, action_direct,
-			&(struct direct_action){.incident = o, .action = ACTION_NOTE, .text = text},
-			e);
-	json_decref(o);
-	return rc;
-}
-
 static int cmd_incident_run_action(
 	struct client *client, const struct command_args *args, struct err *e)
 {

@@ -181,9 +181,9 @@ int command_said(const struct command_args *args, json_t *doc, struct err *e, co
  * Returns the exit code. */
 int command_served(const struct command_args *args, const char *path, const char *param,
 	const char *word, const struct view *view);
-/* command_incident_note - as `incident note`: by the agent, else directly. 0, or a negative errno
- * with @e filled. */
-int command_incident_note(struct client *client, const char *id, const char *text, struct err *e);
+/* command_event_store - an event, as change_read() takes it: by the agent, else directly. 0, or a
+ * negative errno with @e filled. */
+int command_event_store(struct client *client, json_t *request, struct err *e);
 /* command_act - the row's act() with the database open. Returns the exit code. */
 int command_act(struct command_args *args);
 

@@ -400,17 +400,24 @@ static int change_take(const json_t *request, const char *key, const char **ret,
 int change_read(const json_t *request, const char *who, int64_t now_ns, struct arena *a,
 	struct store_change *ret, struct err *e)
 {
-	struct store_change change = {.t_ns = now_ns, .kind = "change", .who = who};
+	static const char *const kinds[] = {"change", EVENT_RANK, EVENT_STEP};
+	struct store_change change = {.t_ns = now_ns, .who = who};
+	bool known = false;
 	const char *ticket = NULL;
 	const struct {
 		const char *key, **to;
 	} texts[] = {{"text", &change.text}, {"device", &change.device}, {"port", &change.port},
-		{"job", &change.job}, {"ticket", &ticket}};
+		{"job", &change.job}, {"ticket", &ticket}, {"kind", &change.kind}};
 	for (size_t i = 0; i < rw_countof(texts); i++) {
 		const int rc = change_take(request, texts[i].key, texts[i].to, e);
 		if (rc < 0)
 			return rc;
 	}
+	change.kind = str_or(change.kind, kinds[0]);
+	for (size_t i = 0; i < rw_countof(kinds); i++)
+		known |= str_eq(change.kind, kinds[i]);
+	if (!known)
+		return err_set(e, -EINVAL, "kind: expected change, rank or step");
 	if (!change.text)
 		return err_set(e, -EINVAL, "no text is given; add --text TEXT");
 	if (change.port && !change.device)

@@ -80,12 +80,20 @@ void silence_store(
 
 /*
  * change - what a person says happened: a change ticket, a recabled rack, a new firmware. It stands
- * in every timeline beside the incidents, as an event of kind "change".
+ * in every timeline beside the incidents, as an event of kind "change". What ranks of a job say
+ * (agent/ranks) is kept the same way: EVENT_RANK with the device "host:NAME", of a rank that others
+ * waited for; EVENT_STEP with the job, whose text is EVENT_STEP_TEXT.
  */
 
+#define EVENT_RANK "rank"
+#define EVENT_STEP "step"
+/* seconds of a step, of its exchange, and of waiting in it; for printf and sscanf */
+#define EVENT_STEP_TEXT "step %lf s, exchange %lf s, waiting %lf s"
+
 /*
- * change_read - an event from a request of a command: {text, device, port, job, ticket, t_ns}; the
- * texts live in @a or with @request. @who says so, at @now_ns; without t_ns it happened now.
+ * change_read - an event from a request of a command: {kind, text, device, port, job, ticket,
+ * t_ns}; the texts live in @a or with @request. @who says so, at @now_ns; without t_ns it happened
+ * now, without kind it is a "change".
  * 0, or -EINVAL with @e: no text, or a time in the future.
  */
 int change_read(const json_t *request, const char *who, int64_t now_ns, struct arena *a,

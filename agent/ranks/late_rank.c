@@ -1,6 +1,8 @@
 /* late_rank - bounds of the clocks by causality, then each collective by order and durations. */
 #include "agent/ranks/late_rank.h"
 
+#include "base/stats.h"
+
 enum { LATE_ROUNDS = 16, LATE_CLOCKS_SOLVED = 16 };
 #define LATE_STEP_S 1e-6 /* clocks are told to microseconds */
 
@@ -400,4 +402,97 @@ void late_ranks(const struct collective_set *set, struct late_answer *ret)
 	late_absents(&late);
 	for (size_t i = 0; i < set->n_behind; i++)
 		late_behind(&late, i);
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+enum { STEPS_LEAST = 3 };
+
+struct step_part { /* of one rank */
+	uint32_t who;
+	double at_s, seconds; /* NAN not told */
+	const struct collective *collective;
+};
+
+/* As the first source told them: its own order, whatever its times say. */
+static int step_order(const void *left, const void *right)
+{
+	const struct step_part *x = left, *y = right;
+	if (x->who != y->who)
+		return x->who < y->who ? -1 : 1;
+	return (x->collective > y->collective) - (x->collective < y->collective);
+}
+
+static bool step_same(const struct step_part *x, const struct step_part *y)
+{
+	const struct collective *left = x->collective, *right = y->collective;
+	const bool sized = !isnan(left->octets) && !isnan(right->octets);
+	return left->comm == right->comm && str_eq(left->op, right->op) &&
+		(!sized || left->octets == right->octets);
+}
+
+/* After how many collectives the same ones come again, all along; 0: they do not. */
+static size_t step_period(const struct step_part *v, size_t n)
+{
+	for (size_t period = 1; period * STEPS_LEAST <= n; period++) {
+		size_t i = 0;
+		while (i + period < n && step_same(&v[i], &v[i + period]))
+			i++;
+		if (i + period == n)
+			return period;
+	}
+	return 0;
+}
+
+/* Of one rank: false when it tells no step. Uses @values, room for @n. */
+static bool step_of_rank(
+	const struct step_part *v, size_t n, double *values, double *ret_step, double *ret_exchange)
+{
+	const size_t period = step_period(v, n);
+	double busy_s = 0;
+	if (period == 0)
+		return false;
+	for (size_t i = 0; i + period < n; i++)
+		values[i] = v[i + period].at_s - v[i].at_s;
+	for (size_t i = 0; i < n / period * period; i++)
+		busy_s += v[i].seconds;
+	*ret_step = stats_median(values, n - period);
+	*ret_exchange = busy_s / (double)(n / period);
+	return *ret_step > 0 && !isnan(*ret_exchange);
+}
+
+struct late_step late_step_find(const struct collective_set *set)
+{
+	struct late_step ret = {NAN, NAN, NAN, NAN};
+	struct step_part *v = arena_array(set->a, struct step_part, set->n_parts + 1);
+	double *values = arena_array(set->a, double, set->n_parts + 1);
+	double *steps = arena_array(set->a, double, set->n_ranks + 1);
+	double *exchanges = arena_array(set->a, double, set->n_ranks + 1);
+	size_t n = 0, told = 0;
+	for (size_t k = 0; k < set->n; k++)
+		for (size_t i = 0; i < set->v[k].n; i++) {
+			const struct collective_part *part = &set->v[k].parts[i];
+			double begin_s = part->begin_lo;
+			if (isnan(begin_s))
+				begin_s = part->end_hi - part->seconds;
+			ret.to_s = fmax(ret.to_s, part->end_hi);
+			if (part->ended && !isnan(begin_s))
+				v[n++] = (struct step_part){
+					part->who, begin_s, part->seconds, &set->v[k]};
+		}
+	if (n > 1)
+		qsort(v, n, sizeof(*v), step_order);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && v[end].who == v[i].who;)
+			end++;
+		told += step_of_rank(&v[i], end - i, values, &steps[told], &exchanges[told]);
+	}
+	if (told == 0)
+		return ret;
+	ret.step_s = stats_median(steps, told);
+	ret.exchange_s = INFINITY;
+	for (size_t i = 0; i < told; i++)
+		ret.exchange_s = fmin(ret.exchange_s, exchanges[i]);
+	ret.waiting_s = stats_median(exchanges, told) - ret.exchange_s;
+	return ret;
 }

@@ -52,5 +52,17 @@ struct late_answer {
 	double offset_s; /* median width of what is left of the offsets; NAN: order tells nothing */
 };
 
+/* What a step of the job is, by the collectives that come back in the same order. NAN: none does.
+ */
+struct late_step {
+	double step_s; /* median over steps, then over ranks */
+	double exchange_s; /* time in collectives of a step: of the rank that waited least */
+	double waiting_s; /* the median rank's beyond it */
+	double to_s; /* end of the last collective, on the clock of its rank */
+};
+
+/* late_step_find - of a set after collective_finish(); each rank by its own clock. Pure. */
+struct late_step late_step_find(const struct collective_set *set);
+
 /* late_ranks - of a set after collective_finish(), in its arena. */
 void late_ranks(const struct collective_set *set, struct late_answer *ret);

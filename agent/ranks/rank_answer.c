@@ -4,6 +4,8 @@
 #include "agent/client/client.h"
 #include "agent/document/quantity.h"
 #include "agent/jobs/job_file.h"
+#include "config/config.h"
+#include "config/fabric.h"
 #include "agent/ranks/rank_place.h"
 
 enum { RANK_ROWS_MAX = 200 };
@@ -332,6 +334,27 @@ static uint64_t rank_hosts(const struct collective_set *set)
 	return n;
 }
 
+/* The only job of the fabric that runs on all hosts that are told of. */
+static const char *rank_job_name(const struct collective_set *set, const struct rank_ask *ask)
+{
+	const struct fabric_job *found = NULL;
+	const struct fabric *fabric = ask->client ? ask->client->config->fabric : NULL;
+	for (size_t k = 0; fabric && k < fabric->n_jobs; k++) {
+		size_t hosts = 0;
+		for (size_t i = 0; i < set->n_ranks && hosts == i; i++) {
+			const char *host = set->ranks[i].host;
+			const size_t n = strcspn(host, collective_is_address(host) ? "" : ".");
+			hosts += fabric_job_has(&fabric->jobs[k], arena_strndup(set->a, host, n));
+		}
+		if (hosts < set->n_ranks || set->n_ranks == 0)
+			continue;
+		if (found)
+			return NULL;
+		found = &fabric->jobs[k];
+	}
+	return found ? found->name : NULL;
+}
+
 int rank_answer_make(struct collective_set *set, const struct rank_ask *ask,
 	struct rank_answer *ret, struct err *e)
 {
@@ -346,6 +369,7 @@ int rank_answer_make(struct collective_set *set, const struct rank_ask *ask,
 	if (make.n > 1)
 		qsort(make.groups, make.n, sizeof(*make.groups), rank_by_loss);
 	rank_notes(&make);
+	const struct late_step step = late_step_find(set);
 	uint64_t ranks = 0;
 	for (size_t i = 0; i < set->n_ranks; i++)
 		ranks += !*set->ranks[i].domain;
@@ -357,6 +381,11 @@ int rank_answer_make(struct collective_set *set, const struct rank_ask *ask,
 		.skipped = make.late.skipped,
 		.incomplete = make.late.incomplete,
 		.offset_s = make.late.offset_s,
+		.job = rank_job_name(set, ask),
+		.step_s = step.step_s,
+		.exchange_s = step.exchange_s,
+		.waiting_s = step.waiting_s,
+		.to = rank_time(set, step.to_s),
 		.rows = arena_array(set->a, struct rank_row, make.n + 1),
 		.n_rows = make.n,
 		.notes = set->notes,

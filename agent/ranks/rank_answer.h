@@ -35,6 +35,9 @@ struct rank_answer {
 	const char *verdict;
 	uint64_t ranks, hosts, collectives, judged, undecided, skipped, incomplete;
 	double offset_s;
+	const char *job; /* of the fabric, that runs on all these hosts; NULL not known */
+	double step_s, exchange_s, waiting_s; /* of struct late_step */
+	wall_t to; /* of the last collective */
 	struct rank_row *rows; /* most time lost first */
 	size_t n_rows;
 	const char **notes;

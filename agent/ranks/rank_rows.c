@@ -56,6 +56,12 @@ static const struct field rank_answer_fields[] = {
 	COUNT(incomplete, "Of those judged: not all ranks told."),
 	NUMBER(offset_s, UNIT_SECONDS,
 		"Between what bounds the offset of two clocks is known, by order; the median."),
+	TEXT(job, "The only job of the fabric that runs on all of these hosts."),
+	NUMBER(step_s, UNIT_SECONDS, "From a collective to when it comes back; the median."),
+	NUMBER(exchange_s, UNIT_SECONDS,
+		"Time of the collectives of a step, of the rank that waited least."),
+	NUMBER(waiting_s, UNIT_SECONDS, "What the median rank waited beside."),
+	TIME(to, "End of the last collective."),
 	ROWS(rows, rank_row, "Most time lost first."),
 	TEXTS(notes, "What cannot be said, and why."),
 };
@@ -67,6 +73,11 @@ static void rank_text(
 {
 	const struct rank_answer *a = answer;
 	fprintf(out, "%s\n", a->verdict);
+	if (!isnan(a->step_s))
+		fprintf(out,
+			"a step takes %.3g s, exchange %.3g s of it (%.0f %%), and the median rank "
+			"waits %.3g s more\n",
+			a->step_s, a->exchange_s, 100 * a->exchange_s / a->step_s, a->waiting_s);
 	for (size_t i = 0; i < a->n_rows; i++) {
 		const struct rank_row *row = &a->rows[i];
 		fprintf(out, "\n%s\n", row->text);

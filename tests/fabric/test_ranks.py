@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_ranks.py ROCEWATCH - drawn jobs beside recorded fabrics: what a flight recorder, an inspector and RAS would have written of ranks whose clocks are up to
 50 ms apart, and what `import collectives` makes of it. Who was late is drawn here and known here alone; the formats are those of PyTorch and NCCL."""
-import json, random, re, shutil, socket, subprocess, sys, tempfile, threading
+import json, random, re, shutil, socket, statistics, subprocess, sys, tempfile, threading
 
 rocewatch, work = sys.argv[1], tempfile.mkdtemp(prefix="ranks-")
 
@@ -94,6 +94,11 @@ def judge(seed, name, ports, truth, net):
         sys.exit(f"{what}: {[(x['network'], x['text'], x['looked']) for x in rows]}")
     if how == "begin" and not (rows[0]["times"] == 12 and a["undecided"] == 0):
         sys.exit(f"{what}: of 12 late ones {rows[0]['times']} are told, {a['undecided']} undecided")
+    # the step and its collectives, each rank by its own clock; a recorder notes the time of enqueueing
+    begins = [[at[i][0] for _, _, at in told] for i in told[0][2]]
+    step, busy = statistics.median(statistics.median(b - a for a, b in zip(x, x[2:])) for x in begins), min(sum(at[i][1] - at[i][0] for _, _, at in told) / 12 for i in told[0][2])
+    if abs(a["step_s"] / step - 1) > 0.12 or abs(a["exchange_s"] / busy - 1) > 0.02 or a["waiting_s"] < 0:
+        sys.exit(f"{what}: a step of {a['step_s']} s with {a['exchange_s']} s, expected {step} and {busy}")
     return all(x["port"] == wanted for x in rows)
 
 
@@ -162,9 +167,16 @@ try:
     with open(f"{work}/note.log", "w") as f:
         f.write("\n".join(line for i in range(8) for line in inspector(told, i, 0, hosts[i // 2], True)))
     run("import", "collectives", "note.log", *note, "--note")
-    shown = run("incident", "timeline", json.loads(run("incident", "list", "--all", *note, "--format", "json"))["incidents"][0]["id"], *note)
-    if not re.search(rf"rank 5 on {fault}, AllReduce \d+, [\d.]+ ms late", shown):
-        sys.exit(f"--note: {shown}")
+    said = re.compile(rf"rank 5 on {fault}, AllReduce \d+, [\d.]+ ms late")
+    for asked in (["incident", "show", json.loads(run("incident", "list", "--all", *note, "--format", "json"))["incidents"][0]["id"]], ["blame", fault]):
+        told = json.loads(run(*asked, *note, "--format", "json"))["ranks" if asked[0] == "incident" else "collectives"]
+        if not told or not said.search(told[0]) or not said.search(run(*asked, *note).replace("\n", " ").replace("  ", " ")):
+            sys.exit(f"--note: {asked}: {told}")
+    if json.loads(run("blame", hosts[0], *note, "--format", "json"))["collectives"]:
+        sys.exit("--note: another host was waited for")
+    steps = json.loads(run("steps", *note, "--since", "1h", "--format", "json"))["jobs"]
+    if not any(j["ranks_step_s"] and 0.2 < j["ranks_step_s"] < 0.7 for j in steps):
+        sys.exit(f"--note: steps: {steps}")
     print(f"rank to port: {right} of {drawn}")
 finally:
     shutil.rmtree(work, ignore_errors=True)

@@ -94,7 +94,7 @@ LAST = ["tune review", "tune reject", "tune accept", "tune render", "tune applie
         "event add", "event list", "incident show", "incident timeline", "incident ack", "incident assign", "incident note", "incident merge", "incident close", "db vacuum"]
 # Commands whose document needs what is not here; the tests named beside them look at it.
 ELSEWHERE = {
-    "import prometheus": "lab.past", "import victoria": "lab.past", "incident burst": "ipfix.live", "profile test": "golden.profiles", "topology discover": "lab.discovery",
+    "import prometheus": "lab.past", "import victoria": "lab.past", "import influx": "lab.past", "incident burst": "ipfix.live", "profile test": "golden.profiles", "topology discover": "lab.discovery",
 }
 # Documents of the HTTP API only, and the frame of other documents: web.http looks at them.
 NOT_COMMANDS = {"act", "common", "counters", "ecmp-history", "error", "healthz", "rocewatch.yaml"}

@@ -6,6 +6,7 @@
 #include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "agent/incident/silence.h"
 #include "agent/answers/incident/incident_read.h"
 #include "config/config.h"
 #include "config/profile/nic.h"
@@ -654,8 +655,70 @@ static void blame_take(struct client *client, const struct entity_meant *meant,
 	incident_record_free(record);
 }
 
+/* ---- ranks that others waited for ------------------------------------------- */
+
+#define RANK_MARGIN_NS (60 * NS_PER_S) /* hosts have clocks of their own */
+enum { RANKS_MAX = 50 };
+
+struct blame_ranks {
+	const struct fabric *fabric;
+	const struct incident *incident; /* in which the host has a part; NULL */
+	const char *host; /* the only one that is meant; NULL */
+	json_t *list; /* of texts */
+};
+
+static int blame_take_rank(void *arg, int n, char *const *words, char *const *names)
+{
+	const struct blame_ranks *ranks = arg;
+	struct entity_meant meant = {0};
+	char time[WALL_TEXT_MAX];
+	if (n != 3 || !words[0] || !words[1] || !words[2] ||
+		blame_find_host(ranks->fabric, words[1], &meant) < 0)
+		return 0;
+	bool part = !ranks->host || str_eq(ranks->host, meant.host);
+	if (ranks->incident)
+		part = is_subject(&meant, ranks->incident) || role_in(&meant, ranks->incident);
+	free(meant.ports);
+	if (!part)
+		return 0;
+	rw_cleanup(str_done) struct str line = {0};
+	str_addf(&line, "%s %s", wall_text(time, (wall_t){strtoll(words[0], NULL, 10)}, 0),
+		words[2]);
+	json_array_append_new(ranks->list, json_string_or_null(line.s));
+	return json_array_size(ranks->list) >= RANKS_MAX;
+}
+
+/* The newest first. */
+static int blame_read_ranks(struct client *client, struct blame_ranks *ranks, int64_t from_ns,
+	int64_t to_ns, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	ranks->fabric = client->config->fabric;
+	ranks->list = json_array();
+	str_addf(&sql,
+		"SELECT t_ns, device, text FROM events WHERE kind='" EVENT_RANK
+		"' AND t_ns BETWEEN %" PRId64 " AND %" PRId64 " ORDER BY t_ns DESC",
+		from_ns, to_ns);
+	const int rc = history_sql(client->history, sql.s, blame_take_rank, ranks, e);
+	return rc < 0 ? rc : 0;
+}
+
+int incident_ranks(struct client *client, const json_t *incident, json_t **ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct incident_record *record = incident_json_read(incident);
+	const struct timeline t = timeline_of(client, incident_told(incident, a), a);
+	struct blame_ranks ranks = {.incident = record ? &record->i : NULL};
+	const int rc = blame_read_ranks(
+		client, &ranks, t.onset_ns - RANK_MARGIN_NS, t.to_ns + RANK_MARGIN_NS, e);
+	*ret = ranks.list;
+	if (record)
+		incident_record_free(record);
+	return rc;
+}
+
 static json_t *blame_json(struct client *client, const struct entity_meant *meant, const char *word,
-	const json_t *stored)
+	const json_t *stored, json_t *collectives)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	json_t *doc = json_object(), *against = json_array(), *suffers = json_array();
@@ -672,6 +735,7 @@ static json_t *blame_json(struct client *client, const struct entity_meant *mean
 	json_object_set_new(doc, "jobs", jobs_json(client->config->fabric, meant));
 	json_object_set_new(doc, "incidents", against);
 	json_object_set_new(doc, "victim_of", suffers);
+	json_object_set_new(doc, "collectives", collectives);
 	return doc;
 }
 
@@ -685,10 +749,17 @@ int blame_document(struct client *client, const char *name, json_t **ret, struct
 	if (rc != 0)
 		return no_such(fabric, name, e);
 	json_t *stored = incidents_load(client, NULL, e);
+	struct blame_ranks ranks = {.host = meant.host};
+	const int64_t from_ns = client->range_given ? client->from_ns : 0;
+	rc = stored ? 0 : -EIO;
 	if (stored)
-		*ret = blame_json(client, &meant, name, stored);
+		rc = blame_read_ranks(client, &ranks, from_ns, client->to_ns, e);
+	else if (e->code)
+		rc = e->code;
+	if (rc == 0)
+		*ret = blame_json(client, &meant, name, stored, ranks.list);
 	else
-		rc = e->code ? e->code : -EIO;
+		json_decref(ranks.list);
 	json_decref(stored);
 	free(meant.ports);
 	return rc;
@@ -704,6 +775,8 @@ struct blame_told {
 	size_t n_jobs;
 	struct incident_told *incidents, *victim_of;
 	size_t n_incidents, n_victim_of;
+	const char **collectives;
+	size_t n_collectives;
 };
 #define SHAPE struct blame_told
 static const struct field blame_told_fields[] = {
@@ -713,6 +786,7 @@ static const struct field blame_told_fields[] = {
 	TEXTS(jobs, ""),
 	ROWS(incidents, incident_told, ""),
 	ROWS(victim_of, incident_told, ""),
+	TEXTS(collectives, ""),
 };
 static SHAPE_OF(blame_told, "blame", "");
 #undef SHAPE
@@ -765,6 +839,8 @@ static void blame_print_card(
 		blame_print_line(out, direct ? "direct victim of" : "indirect victim of",
 			&blame.victim_of[k]);
 	}
+	for (size_t k = 0; k < blame.n_collectives; k++)
+		fprintf(out, "%swaited for  %s\n", str_if(k == 0, "\n"), blame.collectives[k]);
 }
 
 const struct view blame_view = {.title = "Blame",

@@ -1,7 +1,8 @@
 /*
  * blame - findings against a host or port:
  * `{entity, host, ports: [{device, port, nic, rail}], jobs: [name], incidents: [incident],
- * victim_of: [incident with role]}`; open ones before closed ones, each worst first.
+ * victim_of: [incident with role], collectives: [text]}`; open ones before closed ones, each worst
+ * first.
  */
 #pragma once
 
@@ -36,6 +37,10 @@ int incident_timeline(struct client *client, const json_t *incident, json_t **re
 /* incident_changes - the change tickets of its hour before the onset, "TIME change by WHO: TEXT",
  * are added to @list. */
 int incident_changes(struct client *client, const json_t *incident, json_t *list, struct err *e);
+
+/* incident_ranks - "TIME TEXT" of ranks that others waited for during it, on hosts that have a part
+ * in it; a new reference. 0 or negative errno with @e. */
+int incident_ranks(struct client *client, const json_t *incident, json_t **ret, struct err *e);
 
 /* incident_commands - what a person copies to look at an incident's NIC, switch and database:
  * `[{where, command, effect, risk}]`. Which ones is a column of the cause (db/model/cause.def); the

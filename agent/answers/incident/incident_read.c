@@ -122,6 +122,7 @@ static const struct field incident_told_fields[] = {
 	ROWS(loss, told_loss, ""),
 	TEXTS(ruled_out, ""),
 	TEXTS(changed_before, ""),
+	TEXTS(ranks, ""),
 	ROWS(next_steps, told_step, ""),
 	SAID(parent),
 	ROWS(also, told_also, ""),

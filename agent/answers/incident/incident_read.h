@@ -55,8 +55,10 @@ struct incident_told {
 	struct told_role *roles;
 	size_t n_roles;
 	double confidence_ratio, coverage_ratio, usd_per_hour, usd_total, explained_ratio, age_s;
-	const char **reasons_for, **reasons_against, **not_proved, **ruled_out, **changed_before;
-	size_t n_reasons_for, n_reasons_against, n_not_proved, n_ruled_out, n_changed_before;
+	const char **reasons_for, **reasons_against, **not_proved, **ruled_out, **changed_before,
+		**ranks;
+	size_t n_reasons_for, n_reasons_against, n_not_proved, n_ruled_out, n_changed_before,
+		n_ranks;
 	uint64_t windows, gpus_affected;
 	struct told_evidence *evidence;
 	size_t n_evidence;

@@ -328,6 +328,7 @@ enum card_part {
 	PART_UNPROVED,
 	PART_AGAINST,
 	PART_CHANGED,
+	PART_RANKS,
 	PART_OWNER,
 	CARD_PARTS
 };
@@ -380,6 +381,8 @@ static void card_fill(
 	if (changes)
 		card_list(card, "CHANGED", incident->changed_before + changes - 1, 1,
 			lines[PART_CHANGED]);
+	if (incident->n_ranks) /* the newest is told */
+		card_list(card, "RANKS", incident->ranks, 1, lines[PART_RANKS]);
 	card_list(card, "NOT PROVED", incident->not_proved, incident->n_not_proved,
 		lines[PART_UNPROVED]);
 	str_add(&owner, "");
@@ -693,6 +696,7 @@ static void page_reasons(struct page *page, const struct incident_told *incident
 		{"not proved", incident->not_proved, incident->n_not_proved},
 		{"ruled out", incident->ruled_out, incident->n_ruled_out},
 		{"changed", incident->changed_before, incident->n_changed_before},
+		{"ranks", incident->ranks, incident->n_ranks},
 	};
 	for (size_t i = 0; i < rw_countof(lists); i++)
 		for (size_t k = 0; k < lists[i].n; k++)

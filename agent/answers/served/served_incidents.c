@@ -31,16 +31,19 @@ static int served_required(
 	return err_set(e, -EINVAL, "parameter '%s' is missing", name);
 }
 
-/* What only one incident gets: its whole timeline, change tickets, how long it is open, and
- * commands to copy. */
+/* What only one incident gets: its whole timeline, change tickets, ranks that were waited for, how
+ * long it is open, and commands to copy. */
 static int incident_complete(
 	struct client *client, const struct incident_told *stored, json_t *shown, struct err *e)
 {
-	json_t *changed = json_array(), *lines = NULL;
+	json_t *changed = json_array(), *lines = NULL, *ranks = NULL;
 	for (size_t k = 0; k < stored->n_changed_before; k++)
 		json_array_append_new(changed, json_string(stored->changed_before[k]));
 	int r = incident_changes(client, shown, changed, e);
 	json_object_set_new(shown, "changed_before", changed);
+	if (r == 0)
+		r = incident_ranks(client, stored->tree, &ranks, e);
+	json_object_set_new(shown, "ranks", ranks);
 	if (r == 0)
 		r = incident_timeline(client, shown, &lines, e);
 	if (r < 0)

@@ -7,6 +7,7 @@
 #include "base/stats.h"
 #include "agent/client/client.h"
 #include "agent/history/window_walk.h"
+#include "agent/incident/silence.h"
 #include "analyzers/measure/rhythm.h"
 #include "config/config.h"
 #include "db/model/entity.h"
@@ -154,6 +155,15 @@ static void print_rhythm(FILE *out, const struct steps_told *job, wall_t from)
 			job->rhythm_confidence_ratio);
 	else
 		print_unseen(out, job);
+	if (!isnan(job->ranks_step_s))
+		fprintf(out,
+			"            by its ranks %.4g s, exchange %.3g s (%.0f %%), and the "
+			"median "
+			"rank waited %.3g s\n",
+			job->ranks_step_s, job->ranks_exchange_s,
+			100 * job->ranks_exchange_s / job->ranks_step_s, job->ranks_waiting_s);
+	if (!isnan(job->mfu_ratio))
+		fprintf(out, "            MFU %.1f %%\n", 100 * job->mfu_ratio);
 	if (!isnan(job->step_declared_s))
 		fprintf(out, "            declared %.4g s when all is well\n",
 			job->step_declared_s);
@@ -509,6 +519,10 @@ static struct steps_told steps_told_of(struct arena *a, const struct steps_histo
 		.step_declared_s = steps_seconds(steps_declared_step_ns(history)),
 		.step_s = steps_seconds(period->period_ns),
 		.exchange_s = steps_seconds(period->exchange_ns),
+		.ranks_step_s = NAN,
+		.ranks_exchange_s = NAN,
+		.ranks_waiting_s = NAN,
+		.mfu_ratio = NAN,
 		.stopped_since = TIME_UNKNOWN,
 		.duty_ratio = period->duty_ratio,
 		.rhythm_confidence_ratio = period->confidence_ratio,
@@ -540,6 +554,40 @@ static int steps_add_usual(struct client *client, struct arena *a, const char *j
 	return 0;
 }
 
+static int steps_take_ranks(void *arg, int n, char *const *words, char *const *names)
+{
+	struct steps_told *told = arg;
+	double step_s, exchange_s, waiting_s;
+	if (n != 1 || !words[0] ||
+		sscanf(words[0], EVENT_STEP_TEXT, &step_s, &exchange_s, &waiting_s) != 3 ||
+		!(step_s > 0))
+		return 0;
+	told->ranks_step_s = step_s;
+	told->ranks_exchange_s = exchange_s;
+	told->ranks_waiting_s = waiting_s;
+	return 1;
+}
+
+/* What ranks told last in the range; floating point operations by their step, else by the one that
+ * was seen. */
+static int steps_add_ranks(struct client *client, const struct steps_history *jobs,
+	const struct fabric_job *job, struct steps_told *told, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	if (!job || strchr(job->name, '\''))
+		return 0; /* it goes into a query */
+	str_addf(&sql,
+		"SELECT text FROM events WHERE kind='" EVENT_STEP "' AND job='%s' AND t_ns "
+		"BETWEEN %" PRId64 " AND %" PRId64 " ORDER BY t_ns DESC LIMIT 1",
+		job->name, jobs->from_ns, client->to_ns);
+	const int rc = history_sql(client->history, sql.s, steps_take_ranks, told, e);
+	const double step_s = isnan(told->ranks_step_s) ? told->step_s : told->ranks_step_s;
+	if (job->step_teraflop > 0 && job->gpu_teraflops > 0)
+		told->mfu_ratio =
+			job->step_teraflop / (step_s * (double)job->gpus * job->gpu_teraflops);
+	return rc < 0 ? rc : 0;
+}
+
 static int steps_add_job(struct client *client, struct arena *a, const struct steps_history *jobs,
 	const struct steps_job *history, int64_t to_ns, struct steps_answer *answer, struct err *e)
 {
@@ -553,6 +601,8 @@ static int steps_add_job(struct client *client, struct arena *a, const struct st
 		struct steps_told *told = &answer->jobs[answer->n_jobs++];
 		*told = steps_told_of(a, jobs, history, &busy, &period, sample_ns);
 		rc = steps_add_usual(client, a, steps_name(history), to_ns, told, e);
+		if (rc == 0)
+			rc = steps_add_ranks(client, jobs, history->job, told, e);
 		steps_add_levels(a, answer, jobs, history, &busy);
 	}
 	free(busy.rate);

@@ -23,6 +23,8 @@ struct steps_told {
 	uint64_t gpus, ports, ports_seen;
 	const char *measured_at;
 	double block_s, coverage_ratio, octets_per_s, step_declared_s, step_s, exchange_s;
+	/* as its ranks told last (agent/ranks), NAN: they did not */
+	double ranks_step_s, ranks_exchange_s, ranks_waiting_s, mfu_ratio;
 	wall_t stopped_since;
 	double duty_ratio, rhythm_confidence_ratio, sample_s, idle_s;
 	struct steps_usual *usual; /* NULL: too little of it is kept */
