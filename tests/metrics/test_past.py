@@ -258,7 +258,7 @@ def live(build, work):
             wait_for("half a minute more", lambda: lab.newest() > until, 90, every_s=2)
             imports = Import(build, lab.dir, lab.config)
             doc, out = imports.past("prometheus", url, "snmp_exporter", "--since", "1h")
-            found, place = [i for i in imports.told(out) if i[0] == cause], tuple(native["subject"][k] for k in ("device", "port", "host"))
+            found, place = [i for i in imports.told(out) if i[0] == cause], tuple(native["subject"][k] or "" for k in ("device", "port", "host"))
             check(found and found[0][1:4] == place, "imported: %s, the agent told %s; notes: %s" % (imports.told(out), native["subject"], doc["notes"]))
             if cause == "pfc_storm":
                 waited(lab, native)
