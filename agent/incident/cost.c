@@ -212,7 +212,7 @@ double weight_sum(const struct weight *weight)
 
 struct cost cost_new(void)
 {
-	return (struct cost){.to_ns = INT64_MIN, .claim_ratio = NAN};
+	return (struct cost){.to_ns = INT64_MIN, .claim_ratio = NAN, .claim_share = 1};
 }
 
 void cost_done(struct cost *cost)
@@ -270,15 +270,36 @@ void cost_over(struct cost *cost, const struct finding *finding)
 	/* windows that overlap the end of a fault hold only a part of it */
 	if (finding_is_aligned(finding) || isnan(cost->claim_ratio))
 		cost->claim_ratio = finding->loss_ratio;
+	cost->newest_s = 0;
 	if (finding->loss_ratio > 0)
-		cost->claimed_s += cost_allowed(cost, finding->loss_ratio) * weight_share(finding) *
+		cost->newest_s = cost_allowed(cost, finding->loss_ratio) * weight_share(finding) *
 			(double)cost->window_ns / (double)NS_PER_S;
+	cost->claimed_s += cost->newest_s * cost->claim_share;
 	for (size_t k = 0; k < cost->n; k++) {
 		struct cost_job *j = &cost->v[k];
 		j->time_s += j->late_time_s;
 		j->octets += j->late_octets;
 		j->late_time_s = j->late_octets = 0;
 	}
+}
+
+double cost_claims(const struct cost *cost)
+{
+	for (size_t k = 0; k < cost->n; k++)
+		if (cost->v[k].fell)
+			return 0;
+	if (!(cost->claim_ratio > 0))
+		return 0;
+	return cost_allowed(cost, cost->claim_ratio);
+}
+
+bool cost_share_claim(struct cost *cost, double share)
+{
+	if (cost->claim_share == share)
+		return false;
+	cost->claimed_s += cost->newest_s * (share - cost->claim_share);
+	cost->claim_share = share;
+	return true;
 }
 
 void cost_resume(struct cost *cost, const struct cost *claims, int64_t since_ns, bool went_on)
@@ -537,8 +558,8 @@ struct cost_sum cost_sum(
 		r.usd_total = cost_sum_known(r.usd_total, cost_priced(job_gpus, price, lost_s));
 	}
 	if (isnan(r.usd_total) && !isnan(cost->claim_ratio)) {
-		r.usd_per_hour = cost_priced(
-			(double)gpus, price, 3600 * cost_allowed(cost, cost->claim_ratio));
+		const double lost_ratio = cost_allowed(cost, cost->claim_ratio) * cost->claim_share;
+		r.usd_per_hour = cost_priced((double)gpus, price, 3600 * lost_ratio);
 		r.usd_total = cost_priced((double)gpus, price, cost->claimed_s);
 	}
 	return r;
@@ -619,6 +640,8 @@ void cost_json_add(struct str *out, const char *key, const struct cost *cost)
 	json_add_integer(out, "to_ns", cost->to_ns);
 	json_add_number(out, "claim_ratio", cost->claim_ratio);
 	json_add_number(out, "claimed_s", cost->claimed_s);
+	json_add_number(out, "claim_share", cost->claim_share);
+	json_add_number(out, "newest_s", cost->newest_s);
 	json_add_integer(out, "window_ns", cost->window_ns);
 	json_add_open(out, "jobs", '[');
 	for (size_t k = 0; k < cost->n; k++) {
@@ -641,6 +664,11 @@ struct cost cost_json_parse(const json_t *object)
 	c.to_ns = json_integer_value(json_object_get(object, "to_ns"));
 	c.claim_ratio = doc_number(object, "claim_ratio");
 	c.claimed_s = doc_number(object, "claimed_s");
+	const double share = doc_number(object, "claim_share");
+	if (!isnan(share)) { /* an older file has none */
+		c.claim_share = share;
+		c.newest_s = doc_number(object, "newest_s");
+	}
 	c.window_ns = json_integer_value(json_object_get(object, "window_ns"));
 	json_array_foreach (jobs, k, j) {
 		struct cost_job *mine =

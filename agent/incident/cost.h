@@ -15,6 +15,9 @@
  *               loss: by the ratios their findings claim (loss_ratio) when all of them claim one,
  *               else in equal parts. A job's loss is never counted twice.
  *
+ * A job cannot lose more than all of itself: where claims ask together for more than what is left
+ * of it, each has a part of that (agent/incident/incident_record.h).
+ *
  * The claim of the findings is taken where throughput cannot be measured: none is known, or none
  * before the onset (a recording that begins in the middle), or only leaf uplinks are counted and
  * they show nothing. Where the hosts' throughput is known and did not fall, a claim counts only up
@@ -58,7 +61,9 @@ struct cost {
 	int64_t to_ns; /* rates are accounted up to here; INT64_MIN none */
 	double claim_ratio; /* of the newest finding; NAN none */
 	bool claims_idle; /* of time in which the job exchanges nothing: cost_of_cause() */
-	double claimed_s; /* time lost by the claims, up to what throughput allows */
+	double claimed_s; /* time lost by the claims, up to what throughput allows, shared */
+	double claim_share; /* of its claim, what counts: cost_share_claim() */
+	double newest_s; /* of .claimed_s, what the newest window claims before it is shared */
 	int64_t window_ns; /* of the findings */
 };
 
@@ -70,6 +75,14 @@ void cost_of_cause(struct cost *cost, enum cause cause);
 
 /* cost_over - a raised window: its claim counts, and so does the loss measured up to now. */
 void cost_over(struct cost *cost, const struct finding *finding);
+
+/* cost_claims - what the newest finding claims, as far as throughput allows, 0 to 1; 0: nothing, or
+ * what throughput fell by is measured instead. */
+double cost_claims(const struct cost *cost);
+
+/* cost_share_claim - of its claim so much counts from the newest window on, 0 to 1. True when that
+ * is another part than before. */
+bool cost_share_claim(struct cost *cost, double share);
 
 /* cost_due - is a whole block of @rate newer than what is accounted? Windows may overlap. */
 bool cost_due(const struct cost *cost, const struct job_rate *rate);

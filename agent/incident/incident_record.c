@@ -558,3 +558,79 @@ void claims_count(struct incident_record *const *records, size_t n, const struct
 	}
 	free(claimants);
 }
+
+/* What is left of a job, and what is asked of that. */
+struct job_budget {
+	double left, asked;
+};
+
+/* In which turn its claim is answered; 2: in none, for it is part of another, or not seen. */
+static unsigned claims_turn(const struct incident_record *record)
+{
+	if (record->i.parent || record->folded[0])
+		return 2;
+	if (record->i.state == INCIDENT_PENDING && !incident_record_recent(record))
+		return 2;
+	return record->i.state == INCIDENT_PENDING || claims_symptom(record);
+}
+
+/* Adds what the record claims of its jobs. Returns the smallest part of that which is left. */
+static double claims_ask(struct job_budget *jobs, const struct fabric *fabric,
+	const struct incident *incident, double claim)
+{
+	double part = 1;
+	size_t at = 0; /* its jobs stand in the order of the fabric's */
+	for (size_t k = 0; k < fabric->n_jobs && at < incident->n_jobs; k++) {
+		if (!str_eq(fabric->jobs[k].name, incident->jobs[at]))
+			continue;
+		at++;
+		jobs[k].asked += claim;
+		if (jobs[k].asked > jobs[k].left)
+			part = fmin(part, jobs[k].left / jobs[k].asked);
+	}
+	return part;
+}
+
+static void claims_take_measured(
+	struct job_budget *jobs, const struct fabric *fabric, const struct incident_record *record)
+{
+	for (size_t j = 0; j < record->cost.n; j++)
+		for (size_t k = 0; record->cost.v[j].fell && k < fabric->n_jobs; k++)
+			if (str_eq(fabric->jobs[k].name, record->cost.v[j].job))
+				jobs[k].left = fmax(0,
+					jobs[k].left -
+						record->cost.v[j].loss_ratio *
+							record->cost.v[j].share_ratio);
+}
+
+size_t claims_limit(struct incident_record *const *records, size_t n, const struct fabric *fabric,
+	struct incident_record **ret)
+{
+	struct job_budget *jobs = rw_calloc(fabric->n_jobs + 1, sizeof(*jobs));
+	size_t changed = 0;
+	for (size_t k = 0; k < fabric->n_jobs; k++)
+		jobs[k].left = 1;
+	for (size_t k = 0; k < n; k++)
+		if (claims_turn(records[k]) < 2)
+			claims_take_measured(jobs, fabric, records[k]);
+	for (unsigned turn = 0; turn <= 2; turn++) {
+		for (size_t k = 0; k < n && turn < 2; k++)
+			if (claims_turn(records[k]) == turn)
+				claims_ask(jobs, fabric, &records[k]->i,
+					cost_claims(&records[k]->cost));
+		for (size_t k = 0; k < n; k++) {
+			if (claims_turn(records[k]) != turn)
+				continue;
+			double part = 1;
+			if (turn < 2)
+				part = claims_ask(jobs, fabric, &records[k]->i, 0);
+			if (cost_share_claim(&records[k]->cost, part))
+				ret[changed++] = records[k];
+		}
+		for (size_t k = 0; k < fabric->n_jobs; k++)
+			jobs[k] =
+				(struct job_budget){.left = fmax(0, jobs[k].left - jobs[k].asked)};
+	}
+	free(jobs);
+	return changed;
+}

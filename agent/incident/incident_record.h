@@ -120,3 +120,9 @@ void incident_record_name(struct incident_record *record, const struct fabric *f
  * its share. When all jobs are counted the caller moves .cost.to_ns on, as for cost_count(). */
 void claims_count(struct incident_record *const *records, size_t n, const struct fabric *fabric,
 	const struct job_rate *rate);
+/* claims_limit - where no throughput is known: of each job there is one to lose, less what is
+ * measured. The incidents that are open and have a real cause are given what they claim, in equal
+ * proportion where it is too little; then symptoms and those that are pending. Those whose part is
+ * another than before are put into @ret, which has room for @n; returns how many. */
+size_t claims_limit(struct incident_record *const *records, size_t n, const struct fabric *fabric,
+	struct incident_record **ret);

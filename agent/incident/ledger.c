@@ -431,15 +431,34 @@ static void ledger_weigh_loss(struct ledger *ledger, struct incident_record *rec
 	ledger_publish(ledger, record, record->i.state);
 }
 
+/* A job loses no more than all of itself, whatever its incidents claim together. @records: all that
+ * are under way. */
+static void ledger_share_claims(struct ledger *ledger, struct incident_record *const *records)
+{
+	const size_t n_active = ledger->n_active;
+	struct incident_record **changed =
+		rw_calloc(n_active + 1, sizeof(struct incident_record *));
+	const size_t n = claims_limit(records, n_active, ledger->fabric, changed);
+	for (size_t k = 0; k < n; k++) {
+		incident_record_impact(changed[k], ledger->fabric);
+		if (changed[k]->i.state != INCIDENT_PENDING)
+			ledger_publish(ledger, changed[k], changed[k]->i.state);
+	}
+	free(changed);
+}
+
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 {
-	if (n == 0)
-		return;
 	struct incident_record **records = rw_calloc(ledger->n_active + 1, sizeof(*records));
 	for (size_t k = 0; k < ledger->n_active; k++)
 		records[k] = ledger_active(ledger, k);
 	for (size_t k = 0; k < n; k++)
 		claims_count(records, ledger->n_active, ledger->fabric, &rates[k]);
+	ledger_share_claims(ledger, records);
+	if (n == 0) {
+		free(records);
+		return;
+	}
 	const int64_t to_ns = rates[0].from_ns + (int64_t)rates[0].n * rates[0].block_ns;
 	for (size_t k = 0; k < ledger->n_active; k++)
 		if (cost_due(&records[k]->cost, &rates[0]))

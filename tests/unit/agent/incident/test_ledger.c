@@ -316,6 +316,12 @@ static struct finding finding_of(
 	return f;
 }
 
+static void near_usd(double got, double expected)
+{
+	if (!(fabs(got - expected) < 1e-6))
+		fail_msg("%.9g, expected %.9g", got, expected);
+}
+
 /* A storage host is in no job: the jobs on its switch wait for it. */
 static void test_storage_host_costs(void **state)
 {
@@ -329,6 +335,69 @@ static void test_storage_host_costs(void **state)
 	assert_int_equal(ledger_incidents(l, &v), 1);
 	assert_int_equal(v[0]->gpus_affected, 512);
 	ledger_free(l);
+	config_free(c);
+}
+
+/* Without links nobody knows that what three devices show is one fault, and no throughput: each
+ * claims. A job loses no more than all of itself in any window, and so it is told at each moment.
+ */
+static void test_job_is_lost_once(void **state)
+{
+	static const char text[] = "fabric: pod-a\n"
+				   "devices:\n"
+				   "  - { name: leaf1, role: leaf }\n"
+				   "jobs:\n"
+				   "  - { name: train, gpus: 512, hosts: \"node-*\" }\n"
+				   "cost: { usd_per_gpu_hour: 30 }\n";
+	static const struct {
+		const char *what, *cause[3];
+		double claim[3], part[3];
+	} rows[] = {
+		{"three that stop it", {"slow_receiver", "link_errors", "ecmp_imbalance"},
+			{1, 1, 1}, {1 / 3.0, 1 / 3.0, 1 / 3.0}},
+		{"by what each claims", {"slow_receiver", "link_errors", "ecmp_imbalance"},
+			{1, 0.5, 0.5}, {0.5, 0.25, 0.25}},
+		{"less than there is", {"slow_receiver", "link_errors", "ecmp_imbalance"},
+			{0.4, 0.3, 0.1}, {0.4, 0.3, 0.1}},
+		{"a symptom gets what is left", {"slow_receiver", "straggler", "link_errors"},
+			{0.5, 0.9, 0.3}, {0.5, 0.2, 0.3}},
+	};
+	const double hour_usd = 512 * 30;
+	struct config *c = config_of(text);
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		print_message("   row: %s\n", rows[i].what);
+		for (int window = 1; window <= 5; window++) {
+			double per_hour = 0, total = 0;
+			for (int k = 0; k < 3; k++) {
+				struct finding f = finding_of(window, rows[i].cause[k],
+					(const char *[]){"e1", "e2", "e3"}[k], NULL, 1);
+				f.loss_ratio = rows[i].claim[k];
+				ledger_take(l, &f);
+				ledger_rates(l, NULL, 0); /* each analyzer's window ends */
+			}
+			const size_t n = ledger_incidents(l, &v);
+			assert_int_equal(n, 3);
+			for (size_t k = 0; k < n; k++) {
+				assert_null(v[k]->parent);
+				per_hour += v[k]->usd_per_hour;
+				total += v[k]->usd_total;
+			}
+			assert_true(per_hour <= hour_usd * (1 + 1e-9));
+			assert_true(total <= hour_usd * window / 60 * (1 + 1e-9));
+			for (size_t k = 0; k < n; k++)
+				for (int j = 0; j < 3; j++)
+					if (str_eq(v[k]->port,
+						    (const char *[]){"e1", "e2", "e3"}[j])) {
+						near_usd(v[k]->usd_per_hour,
+							hour_usd * rows[i].part[j]);
+						near_usd(v[k]->usd_total,
+							hour_usd * rows[i].part[j] * window / 60);
+					}
+		}
+		ledger_free(l);
+	}
 	config_free(c);
 }
 
@@ -1285,6 +1354,7 @@ int main(void)
 		cmocka_unit_test(test_grows_out_of_its_parent),
 		cmocka_unit_test(test_speaks_for_the_worst),
 		cmocka_unit_test(test_storage_host_costs),
+		cmocka_unit_test(test_job_is_lost_once),
 		cmocka_unit_test(test_device_gone),
 		cmocka_unit_test(test_acts),
 		cmocka_unit_test(test_returns),
