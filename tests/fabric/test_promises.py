@@ -74,6 +74,29 @@ def milder(work):
     expect(not any(i["parent"] in infos for i in told if i["severity"] != "info"), "a warning is part of an information")
 
 
+def families(work):
+    """What a fault explains is told with it: one row for all, wherever incidents stand in a list; the parts stay in the documents."""
+    case, db = os.path.join(work, "device-down"), os.path.join(work, "device-down.db")
+    run("lab", "record", "device-down", "--for", "6m", "--out", case)
+    told = run("replay", "--from", case, "--db", db)
+    rows = doc("--db", db, "incident", "list", "--all")["incidents"]
+    parts = [i for i in rows if i["parent"]]
+    expect(len(parts) > 1 and len({i["parent"] for i in parts}) == 1, "the recording has no family any more: %s" % [(i["id"], i["parent"]) for i in rows])
+    for said in (told, run("--db", db, "incident", "list", "--all")):
+        expect("(+%d parts)" % len(parts) in said, "nothing says how many are part of it:\n" + said)
+        expect(parts[0]["parent"] in said and not any(i["id"] in said for i in parts), "a part stands beside what it is part of:\n" + said)
+
+
+def same_depth(work):
+    """The depth at which PFC fires: the card of the incident and the sheet of the same switch measured it once."""
+    db = recorded(work, "ecn-late")
+    one = next(i for i in doc("--db", db, "incident", "list", "--all")["incidents"] if i["cause"] == "ecn_late")
+    card = doc("--db", db, "incident", "show", one["id"])
+    depth = {e["value"] for e in card["evidence"] if e["metric"] == "ecn.q_pfc_most_bytes"}
+    said = {e["value"] for s in doc("--db", db, "tune", "review")["sheets"] for e in s["evidence"] if e["metric"] == "pfc.q_pfc_bytes"}
+    expect(depth and min(abs(d / s - 1) for d in depth for s in said) < 0.05, "the card has %s, the sheets %s" % (depth, said))
+
+
 def unknown(work):
     expect(doc("calc", "pause", "--speed", "400G")["paused_at_most_ratio"] is None, "calc pause: unknown is printed as 0")
     expect(doc("calc", "pause", "--speed", "400G", "--frames", "0")["paused_at_most_ratio"] == 0, "calc pause: 0 frames are 0")
@@ -89,7 +112,7 @@ def unknown(work):
 
 def main():
     with tempfile.TemporaryDirectory() as work:
-        for part in (storm, headroom, milder, unknown):
+        for part in (storm, headroom, milder, families, same_depth, unknown):
             part(work)
             print("ok  ", part.__name__)
 
