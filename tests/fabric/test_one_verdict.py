@@ -45,6 +45,20 @@ ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadl
              "lossless_loss", "pause_spread", "pause_storm", "rings", "settings_drift", "steps", "straggler", "telemetry"]
 
 
+# How no face writes a number or a word; a command for a switch or a shell has its own words.
+MISWRITTEN = [("an exponent", re.compile(r"\d(?:\.\d+)?e[+-]?\d\d")), ("a number without separators", re.compile(r"(?<![\w.,:/=+-])\d{5,}(?![\w.,:/=-])")),
+              ("many of one", re.compile(r"(?<![\w.,:/=+-])1 (?:host|incident|queue|link|port|part|window|job|poll|step|GPU|frame|packet|device|flow|group|change)s\b")),
+              ("a raw key", re.compile(r"\b(?:kmin|kmax|pmax|xoff|xon|[a-z]+_(?:ratio|bytes|ns|bps)) [\d.]"))]
+COMMANDS = {"command", "commands", "cli", "config_db", "sql", "run", "do", "fix"}
+
+
+def sentences(told):
+    if isinstance(told, str):
+        return [told] if " " in told else []
+    parts = [v for k, v in told.items() if k not in COMMANDS] if isinstance(told, dict) else told if isinstance(told, list) else []
+    return [s for part in parts for s in sentences(part)]
+
+
 def rank(state):
     """-1: the face tells none."""
     return STATES.index(state) if state in STATES else -1
@@ -86,7 +100,9 @@ class Faces:
     def document(self, *words, codes=(0,)):
         text = self.ask(*words, "--format", "json", codes=codes)
         self.unexplained += ["%s does not say why: %s" % (" ".join(words), part) for part in re.findall(r'[^"]*no incident is about it(?!:)[^"]*', text)]
-        return json.loads(text)
+        told = json.loads(text)
+        self.unexplained += ["%s writes %s: %s" % (" ".join(words), wrong, s) for s in sentences(told) for wrong, form in MISWRITTEN if form.search(s)]
+        return told
 
     @staticmethod
     def lines(rows):
