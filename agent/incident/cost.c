@@ -610,6 +610,16 @@ size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct 
 
 /* cost_json_add - the codec of struct cost. */
 
+#define SHAPE struct cost
+static const struct field cost_claim_fields[] = {
+	NUMBER(claim_ratio, UNIT_RATIO, ""),
+	NUMBER(claimed_s, UNIT_SECONDS, ""),
+	NUMBER(claim_share, UNIT_RATIO, ""),
+	NUMBER(newest_s, UNIT_SECONDS, ""),
+};
+static SHAPE_OF(cost_claim, "claim", "");
+#undef SHAPE
+
 /* Behind the job. */
 #define SHAPE struct cost_job
 static const struct field cost_job_fields[] = {
@@ -638,10 +648,7 @@ void cost_json_add(struct str *out, const char *key, const struct cost *cost)
 {
 	json_add_open(out, key, '{');
 	json_add_integer(out, "to_ns", cost->to_ns);
-	json_add_number(out, "claim_ratio", cost->claim_ratio);
-	json_add_number(out, "claimed_s", cost->claimed_s);
-	json_add_number(out, "claim_share", cost->claim_share);
-	json_add_number(out, "newest_s", cost->newest_s);
+	shape_add(out, &cost_claim_shape, cost);
 	json_add_integer(out, "window_ns", cost->window_ns);
 	json_add_open(out, "jobs", '[');
 	for (size_t k = 0; k < cost->n; k++) {
@@ -662,12 +669,10 @@ struct cost cost_json_parse(const json_t *object)
 	if (!json_is_array(jobs))
 		return c;
 	c.to_ns = json_integer_value(json_object_get(object, "to_ns"));
-	c.claim_ratio = doc_number(object, "claim_ratio");
-	c.claimed_s = doc_number(object, "claimed_s");
-	const double share = doc_number(object, "claim_share");
-	if (!isnan(share)) { /* an older file has none */
-		c.claim_share = share;
-		c.newest_s = doc_number(object, "newest_s");
+	shape_read(&cost_claim_shape, object, NULL, &c);
+	if (isnan(c.claim_share)) { /* of an older version */
+		c.claim_share = 1;
+		c.newest_s = 0;
 	}
 	c.window_ns = json_integer_value(json_object_get(object, "window_ns"));
 	json_array_foreach (jobs, k, j) {
