@@ -611,13 +611,13 @@ size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct 
 /* cost_json_add - the codec of struct cost. */
 
 #define SHAPE struct cost
-static const struct field cost_claim_fields[] = {
+static const struct field cost_fields[] = {
 	NUMBER(claim_ratio, UNIT_RATIO, ""),
 	NUMBER(claimed_s, UNIT_SECONDS, ""),
 	NUMBER(claim_share, UNIT_RATIO, ""),
 	NUMBER(newest_s, UNIT_SECONDS, ""),
 };
-static SHAPE_OF(cost_claim, "claim", "");
+static SHAPE_OF(cost, "cost", "");
 #undef SHAPE
 
 /* Behind the job. */
@@ -648,7 +648,7 @@ void cost_json_add(struct str *out, const char *key, const struct cost *cost)
 {
 	json_add_open(out, key, '{');
 	json_add_integer(out, "to_ns", cost->to_ns);
-	shape_add(out, &cost_claim_shape, cost);
+	shape_add(out, &cost_shape, cost);
 	json_add_integer(out, "window_ns", cost->window_ns);
 	json_add_open(out, "jobs", '[');
 	for (size_t k = 0; k < cost->n; k++) {
@@ -669,7 +669,7 @@ struct cost cost_json_parse(const json_t *object)
 	if (!json_is_array(jobs))
 		return c;
 	c.to_ns = json_integer_value(json_object_get(object, "to_ns"));
-	shape_read(&cost_claim_shape, object, NULL, &c);
+	shape_read(&cost_shape, object, NULL, &c);
 	if (isnan(c.claim_share)) { /* of an older version */
 		c.claim_share = 1;
 		c.newest_s = 0;
