@@ -614,15 +614,16 @@ size_t claims_limit(struct incident_record *const *records, size_t n, const stru
 		if (claims_turn(records[k]) < 2)
 			claims_take_measured(jobs, fabric, records[k]);
 	for (unsigned turn = 0; turn <= 2; turn++) {
-		for (size_t k = 0; k < n && turn < 2; k++)
-			if (claims_turn(records[k]) == turn)
-				claims_ask(jobs, fabric, &records[k]->i,
-					cost_claims(&records[k]->cost));
+		for (size_t k = 0; k < n && turn < 2; k++) {
+			const double claim = cost_claims(&records[k]->cost);
+			if (claim > 0 && claims_turn(records[k]) == turn)
+				claims_ask(jobs, fabric, &records[k]->i, claim);
+		}
 		for (size_t k = 0; k < n; k++) {
 			if (claims_turn(records[k]) != turn)
 				continue;
 			double part = 1;
-			if (turn < 2)
+			if (turn < 2 && cost_claims(&records[k]->cost) > 0)
 				part = claims_ask(jobs, fabric, &records[k]->i, 0);
 			if (cost_share_claim(&records[k]->cost, part))
 				ret[changed++] = records[k];
