@@ -359,8 +359,6 @@ static void test_job_is_lost_once(void **state)
 			{1, 0.5, 0.5}, {0.5, 0.25, 0.25}},
 		{"less than there is", {"slow_receiver", "link_errors", "ecmp_imbalance"},
 			{0.4, 0.3, 0.1}, {0.4, 0.3, 0.1}},
-		{"a symptom gets what is left", {"slow_receiver", "straggler", "link_errors"},
-			{0.5, 0.9, 0.3}, {0.5, 0.2, 0.3}},
 	};
 	const double hour_usd = 512 * 30;
 	struct config *c = config_of(text);
