@@ -100,8 +100,8 @@ static int check_config_run(struct check_source *source, struct check_line *ret,
 	if (ret->absent)
 		check_say(ret, CHECK_UNKNOWN, "settings are known at both ends of no link");
 	else if (ret->text.n == 0)
-		check_say(ret, CHECK_OK, "PFC agrees at both ends of %zu links, no open change",
-			known);
+		check_say(ret, CHECK_OK, "PFC agrees at both ends of %zu link%s, no open change",
+			known, plural(known));
 	check_line_value(ret, "mismatches", (double)n, 0, NULL, NAN);
 	check_line_value(ret, "incidents", (double)open, 0, NULL, NAN);
 	return 0;

@@ -108,7 +108,7 @@ static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
 	else
 		ecmp_add_worst(out, worst);
 	if (sum->n_unknown)
-		str_addf(out, ", %zu groups without data", sum->n_unknown);
+		str_addf(out, ", %zu group%s without data", sum->n_unknown, plural(sum->n_unknown));
 }
 
 static void check_ecmp_judge(const struct report_result *result, const struct check_ranges *ranges,

@@ -67,12 +67,13 @@ static void agents_row(struct doctor *doctor, const char *name, json_t *rows)
 		doctor_todo(doctor, true, subject.s,
 			"look at its machine: systemctl status rocewatch, and doctor there; can it "
 			"reach what the judge reads?",
-			"nothing new from it for %.0f s: its %zu devices are unknown",
-			agents_age(doctor, newest_s), devices);
+			"nothing new from it for %.0f s: its %zu device%s unknown",
+			agents_age(doctor, newest_s), devices, devices == 1 ? " is" : "s are");
 	else
 		doctor_todo(doctor, true, subject.s,
 			"start it: rocewatch agent --name NAME, on its machine",
-			"nothing ever came from it: its %zu devices are unknown", devices);
+			"nothing ever came from it: its %zu device%s unknown", devices,
+			devices == 1 ? " is" : "s are");
 }
 
 static void agents_orphans(struct doctor *doctor)
@@ -89,7 +90,7 @@ static void agents_orphans(struct doctor *doctor)
 	}
 	if (n > 0)
 		doctor_todo(doctor, false, "agents", "give them to an agent under 'agents:'",
-			"no agent asks %zu devices (%s%s): they are unknown", n, names.s,
+			"no agent asks %zu device%s (%s%s): unknown", n, plural(n), names.s,
 			str_if(n > 8, ", ..."));
 }
 

@@ -295,8 +295,8 @@ static void judge_graph(struct lint_work *work)
 			"%zu link%s within a tier: rings over them are not judged",
 			graph->lateral_links, str_if(graph->lateral_links != 1, "s"));
 	if (graph->outside_links > 0)
-		lint_unjudged(
-			&work->list, "%zu links to switches without a role", graph->outside_links);
+		lint_unjudged(&work->list, "%zu link%s to switches without a role",
+			graph->outside_links, plural(graph->outside_links));
 	size_t outsiders = 0;
 	for (size_t i = 0; i < graph->fabric->n_devices; i++)
 		for (size_t p = 0; p < graph->fabric->devices[i]->n_ports; p++)

@@ -711,23 +711,23 @@ static void check_outside(struct audit *audit)
 		const unsigned long long links = rows[i].links;
 		const bool known = str_eq(rows[i].kind, neighbor_kind_word(NEIGHBOR_SWITCH));
 		const struct where where = {rows[i].devices[0], NULL, name};
+		const char *lead =
+			arena_printf(audit->arena, "%llu link%s of %zu device%s %s to it", links,
+				plural(links), rows[i].n_devices, plural(rows[i].n_devices),
+				links == 1 ? "leads" : "lead");
 		if (known)
 			audit_add(audit, INFO, "outside_switch", where,
 				"add it to devices, or leave the ports towards it out "
 				"(devices[].ports.exclude)",
-				"%s is a switch that is not in the configuration; %llu links of "
-				"%zu "
-				"devices lead to it",
-				name, links, rows[i].n_devices);
+				"%s is a switch that is not in the configuration; %s", name, lead);
 		else
 			audit_add(audit, INFO, "outside_unknown", where,
 				"declare it in links as \"host:NAME\" or \"switch:NAME\", or add "
 				"it "
 				"to devices",
-				"%s may be a switch or a host: LLDP does not tell; %llu links of "
-				"%zu "
-				"devices lead to it, and detectors about hosts leave them out",
-				name, links, rows[i].n_devices);
+				"%s may be a switch or a host: LLDP does not tell; %s, and "
+				"detectors about hosts leave them out",
+				name, lead);
 	}
 }
 
