@@ -752,14 +752,15 @@ static void link_errors_describe(
 			sender, port_text(fault->at, draft->a));
 	if (fault->detail)
 		draft->f->summary = arena_printf(draft->a,
-			"%s receives %.3g symbol errors a second from %s; median of links of the "
-			"same kind: %.3g",
-			port_text(fault->at, draft->a), fault->own, sender, fault->like);
+			"%s receives %s symbol errors a second from %s; median of links of the "
+			"same kind: %s",
+			port_text(fault->at, draft->a), number_scaled(fault->own, "").s, sender,
+			number_scaled(fault->like, "").s);
 	else
 		draft->f->summary = arena_printf(draft->a,
-			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
-			port_text(fault->at, draft->a), fault->own, sender, part,
-			str_if(both, ", and so does the other end"), suspect);
+			"%s receives %s damaged frames a second from %s%s%s; suspect the %s",
+			port_text(fault->at, draft->a), number_scaled(fault->own, "").s, sender,
+			part, str_if(both, ", and so does the other end"), suspect);
 	link_errors_prove(l, draft);
 	finding_evidence(
 		draft, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
