@@ -46,7 +46,7 @@ ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadl
 
 
 # How no face writes a number or a word; a command for a switch or a shell has its own words.
-MISWRITTEN = [("an exponent", re.compile(r"\b\d[\d.]*e\+?\d\d\b")), ("a number without separators", re.compile(r"(?<![\w.,:/=+-])\d{5,}(?![\w.,:/=-])")),
+MISWRITTEN = [("an exponent", re.compile(r"\b\d[\d.]*e\+?\d\d\b")), ("a number without separators", re.compile(r"(?<!seed )(?<!seed was )(?<![\w.,:/=+-])\d{5,}(?![\w.,:/=-])")),
               ("many of one", re.compile(r"(?<!of )(?<![\w.,:/=+-])1 (?:host|incident|queue|link|port|part|window|job|poll|step|GPU|frame|packet|device|flow|group|change)s\b")),
               ("a raw key", re.compile(r"\b(?:kmin|kmax|xoff|xon|[a-z]+_(?:ratio|bytes|ns|bps)) [\d.]+(?! ?(?:[kKMG]?B\b|%)|[\d.])"))]
 COMMANDS = {"command", "commands", "cli", "config_db", "sql", "run", "do", "fix"}
