@@ -98,6 +98,21 @@ def optics(rows, have):
                 have[metric, port, "-"] = (kind(others[name][leaf]), "add")
 
 
+def eos_settings(rows, have):
+    """Lossless priorities as hexadecimal digits of a bitmap; thresholds of a profile, for each queue that names it."""
+    for path, value in rows:
+        if m := re.fullmatch(r"/qos/interfaces/interface%s/output/pfc/config/priorities-no-drop" % P, path):
+            for prio in range(8):
+                have["cfg.pfc_enabled", m["port"], str(prio)] = (int(value.strip('"'), 16) >> prio & 1, "add")
+        elif m := re.fullmatch(r"/qos/interfaces/interface%s/output/queues/queue%s/config/queue-management-profile" % (P, Q), path):
+            of = r"/qos/queue-management-profiles/queue-management-profile\[name=%s\]/wred/uniform/state/(.*)" % re.escape(value.strip('"'))
+            leaves = {f[1]: told for other, told in rows if (f := re.fullmatch(of, other))}
+            for leaf, metric, kind in (("enable-ecn", "cfg.ecn_enabled", {"true": 1, "false": 0}.get), ("min-threshold", "cfg.ecn_kmin_bytes", int), ("max-threshold", "cfg.ecn_kmax_bytes", int),
+                                       ("max-drop-probability-percent", "cfg.ecn_pmax_ratio", lambda text: int(text) / 100), ("weight", "cfg.ecn_weight", int)):
+                if leaf in leaves:
+                    have[metric, m["port"], m["prio"]] = (kind(leaves[leaf]), "add")
+
+
 def expected(case):
     rows, have = [], {}
     with open(os.path.join(HERE, case, "answers.tsv")) as f:
@@ -123,6 +138,7 @@ def expected(case):
                 number = factor.get(value, 0) if isinstance(factor, dict) else float(value) * factor if isinstance(factor, float) else int(value) * factor
                 put(have, (metric, port, prio), number, how)
     optics(rows, have)
+    eos_settings(rows, have)
     return {(*k, "%g" % v[0] if isinstance(v[0], float) else str(v[0])) for k, v in have.items()}
 
 
