@@ -663,10 +663,12 @@ void gnmi_series_take_part(struct gnmi_feed *feed, uint32_t index,
 	else
 		part->u = value->u;
 	part->estimated = value->estimated;
+	/* A lane that was never seen, of a port that was named late: the others follow. */
+	const bool others_follow = !part->seen && part->row->spec->fold != FOLD_SUM;
 	part->seen = part->fresh = true;
 	if (!feed->complete)
 		emit_at_round_end(feed, part->series);
-	else if (all_fresh(feed, series))
+	else if (!others_follow && all_fresh(feed, series))
 		gnmi_series_emit_parts(feed, series, t_ns, out);
 }
 

@@ -47,6 +47,8 @@ static const char profile_text[] =
 	"        - at: /q/{port}|{queue}\n"
 	"          leaves:\n"
 	"            - { path: dropped, metric: queue.drops }\n"
+	"            - { path: \"lane[n=*]/power\", metric: optic.rx_power_dbm, "
+	"divide: 100, fold: min }\n"
 	"            - { path: trimmed, metric: queue.drops, subtract: true }\n"
 	"            - { path: lost, metric: queue.drops, restores: true }\n"
 	"            - { path: trimmed, metric: queue.trimmed_packets }\n"
@@ -148,6 +150,26 @@ static void test_port_named_later(void **state)
 	tell(&side, COUNTERS, "/q/7|3/pause", "6");
 	round_of(&side, COUNTERS);
 	expect(&side, M_PFC_RX_PAUSE_NS, 6000, 0);
+	side_close(&side);
+}
+
+/* Its lanes came before it had a name: the first one is no value of the port, all of them are. */
+static void test_lanes_named_later(void **state)
+{
+	struct side side;
+	side_open(&side);
+	tell(&side, COUNTERS, "/q/7|3/lane[n=1]/power", "-213");
+	round_of(&side, COUNTERS);
+	tell(&side, FORCE, "/f/TenGigE7|3/xoff", "9000");
+	round_of(&side, FORCE);
+	for (int period = 0; period < 2; period++) {
+		tell(&side, COUNTERS, "/q/7|3/lane[n=1]/power", "-213");
+		tell(&side, COUNTERS, "/q/7|3/lane[n=2]/power", "-334");
+	}
+	for (size_t i = 0; i < side.out.n; i++)
+		if (side.out.v[i].metric == M_OPTIC_RX_POWER)
+			assert_float_equal(sample_f64(side.out.v[i].value), -3.34, 1e-9);
+	assert_non_null(newest(&side, M_OPTIC_RX_POWER));
 	side_close(&side);
 }
 
@@ -326,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_port_named_later),
+		cmocka_unit_test(test_lanes_named_later),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_difference_anew),
 		cmocka_unit_test(test_difference_of_less),
