@@ -175,7 +175,7 @@ static bool look_returns(const char *path)
 		return false;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return true;
-	const pid_t pid = _Fork(); /* no library is told: the child uses none */
+	const pid_t pid = _Fork(); /* runs no handler of a library: the child calls none */
 	if (pid == 0)
 		look_at(path, ends[1]);
 	close(ends[1]);

@@ -77,8 +77,8 @@ struct survey_hosts {
 /* clang-format on */
 #define SURVEY_OPTION_NAMES "community-file gnmi-user gnmi-password-file gnmi-ca gnmi-no-tls"
 
-/* survey_hosts_read - the switches args->argv[first] and on, with those options. EXIT_OK, or the
- * exit code of a usage error, which is told; survey_hosts_done() in any case. */
+/* survey_hosts_read - the switches args->argv[first] and on, with those options. EXIT_OK, or
+ * the exit code of a usage error, which it has printed. Call survey_hosts_done() in any case. */
 int survey_hosts_read(const struct command *command, const struct command_args *args, size_t first,
 	struct survey_hosts *ret);
 void survey_hosts_done(struct survey_hosts *hosts);

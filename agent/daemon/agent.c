@@ -748,7 +748,7 @@ static int agent_start(struct agent *agent, struct err *e)
 		return rc;
 	start_timers(agent);
 	web_apply(agent, NULL);
-	/* The clock is watched from here on: a step before the first tick is told. */
+	/* Watch the clock from here on, so that a step before the first tick is logged. */
 	const int64_t now_ns = agent_watch_clock(agent);
 	life_started(agent->store, &agent->past, now_ns, agent_gap_ns(agent));
 	agent->started = true;

@@ -211,7 +211,7 @@ void json_add_value(struct str *out, const char *key, json_t *value)
 	json_decref(value);
 }
 
-/* How long it is, where it stands in JSON as it is; else -1: quotes, and what is not ASCII. */
+/* The length of @text when JSON needs no escape for it; -1 when it may: quotes, not ASCII. */
 static ssize_t json_plain_length(const char *text)
 {
 	const char *at = text;

@@ -377,11 +377,11 @@ static void card_fill(
 	card_list(card, "WHY", incident->reasons_for, incident->n_reasons_for, lines[PART_WHY]);
 	card_list(card, "AGAINST", incident->reasons_against, incident->n_reasons_against,
 		lines[PART_AGAINST]);
-	const size_t changes = incident->n_changed_before; /* the newest is told */
+	const size_t changes = incident->n_changed_before; /* the card prints the newest */
 	if (changes)
 		card_list(card, "CHANGED", incident->changed_before + changes - 1, 1,
 			lines[PART_CHANGED]);
-	if (incident->n_ranks) /* the newest is told */
+	if (incident->n_ranks) /* the card prints the newest */
 		card_list(card, "RANKS", incident->ranks, 1, lines[PART_RANKS]);
 	card_list(card, "NOT PROVED", incident->not_proved, incident->n_not_proved,
 		lines[PART_UNPROVED]);

@@ -20,7 +20,7 @@ struct watch_now {
 	const struct ecmp_measure
 		*groups; /* of the newest window of the commands that measure history */
 	size_t n_groups;
-	double load_floor; /* of the detector of imbalance: what is not busier is idle */
+	double load_floor; /* a group with this mean utilisation or less is idle */
 };
 
 /*
