@@ -818,12 +818,32 @@ static void openapi_schema(char *out, size_t size, const struct served_document 
 		*c = '-';
 }
 
+/* The time range is one object whose members are the parameters: only so can a description say that
+ * around excludes since and until, and that span goes with it. */
+static json_t *openapi_range(void)
+{
+	json_t *members = json_object();
+	for (const struct served_param *one = web_range_params; one->name; one++) {
+		json_t *schema = openapi_param_schema(one->name);
+		json_object_set_new(schema, "description", json_string(one->doc));
+		json_object_set_new(members, one->name, schema);
+	}
+	json_t *schema = json_pack("{s:s, s:o, s:b, s:{s:[s]}, s:{s:{s:{s:b, s:b}}}}", "type",
+		"object", "properties", members, "additionalProperties", 0, "dependentRequired",
+		"span", "around", "dependentSchemas", "around", "properties", "since", 0, "until",
+		0);
+	return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "name", "range", "in", "query", "style",
+		"form", "explode", 1, "description",
+		"Time range: its members are parameters of their own (?since=24h&until=1h).",
+		"schema", schema);
+}
+
 static void openapi_row(void *arg, const struct served_document *row)
 {
 	json_t *paths = arg, *params = json_array();
 	char path[OPENAPI_PATH_MAX], schema[OPENAPI_PATH_MAX];
 	openapi_params(params, row->params);
-	openapi_params(params, web_range_params);
+	json_array_append_new(params, openapi_range());
 	snprintf(path, sizeof(path), "/api/v1/%s", row->path);
 	openapi_schema(schema, sizeof(schema), row);
 	json_object_set_new(paths, path,
@@ -834,25 +854,30 @@ static void openapi_row(void *arg, const struct served_document *row)
 static void openapi_others(json_t *paths)
 {
 	static const struct {
-		const char *path, *name, *summary, *type, *schema;
+		const char *path, *name, *summary, *type, *schema, *without; /* 503's own text */
 	} others[] = {
 		{"/api/v1/events", "events",
 			"Server-sent events: watch (the whole frame when it has changed), incident "
 			"(opened, changed or closed), trouble, still (the last frame holds).",
-			"text/event-stream", NULL},
+			"text/event-stream", NULL, NULL},
 		{"/api/v1/act", "act",
 			"Whose token this is when it may act, and a pass for one POST of the same "
 			"path; nulls when it may only read.",
-			"application/json", "act"},
+			"application/json", "act", NULL},
 		{"/metrics", "metrics", "All metrics of the fabric and the agent, OpenMetrics.",
-			"text/plain", NULL},
-		{"/healthz", "healthz", "200 when an agent runs and its data is new, else 503.",
-			"application/json", "healthz"},
+			"text/plain", NULL, NULL},
+		{"/healthz", "healthz", "Does an agent run, and is its data new?",
+			"application/json", "healthz",
+			"No agent runs, it has no new sample, or the database cannot be read; "
+			"error says which."},
 	};
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < rw_countof(others); i++) {
+		json_t *responses = openapi_responses(others[i].type, others[i].schema);
+		if (others[i].without)
+			json_object_set_new(responses, "503", openapi_error(others[i].without));
 		json_object_set_new(paths, others[i].path,
-			openapi_get(others[i].name, others[i].summary, json_array(),
-				openapi_responses(others[i].type, others[i].schema)));
+			openapi_get(others[i].name, others[i].summary, json_array(), responses));
+	}
 }
 
 static json_t *openapi_components(void)

@@ -1,6 +1,6 @@
 """`rocewatch web` as its clients see it: the documents are those of the command line, and no client, slow, hostile or many, keeps others
 from their answers. test_http.py BUILD [NAME...]"""
-import base64, contextlib, http.client, json, os, re, resource, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time
+import base64, contextlib, http.client, json, os, re, resource, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "schema")]
@@ -80,7 +80,13 @@ def test_documents_are_the_commands(case):
         check(incidents, "the case has no incident")
         ids = {p[len("/api/v1/"):]: incidents[0]["id"] for p in paths if p.startswith("/api/v1/incident/")}
         # A time says how it is written, and what it says is taken; a stream of events has no schema.
-        schema = {p["name"]: p["schema"] for p in paths["/api/v1/status"]["get"]["parameters"]}
+        whole, = (p["schema"] for p in paths["/api/v1/status"]["get"]["parameters"] if p["name"] == "range")
+        schema = whole["properties"]
+        for query in ({"around": "1h"}, {"around": "1h", "span": "5m"}, {"since": "2h", "until": "1h"}, {"span": "5m"}, {"around": "1h", "since": "2h"}, {"around": "1h", "until": "1m"}):
+            good = all(need in query for name in query for need in whole["dependentRequired"].get(name, []))
+            good &= not any(whole["dependentSchemas"][name]["properties"].get(other) is False for name in query if name in whole["dependentSchemas"] for other in query)
+            check((web.get("/api/v1/status?" + urllib.parse.urlencode(query))[0] == 200) == good, "%s: the description says %s" % (query, good))
+        check("No agent runs" in paths["/healthz"]["get"]["responses"]["503"]["description"] and web.get("/healthz")[0] == 503, "healthz without an agent")
         ago = schema["since"]["anyOf"][1]["pattern"]
         check(schema["since"]["anyOf"][0] == {"format": "date-time"} and schema["span"]["pattern"] == ago, "times: %s" % schema)
         for text, good in (("90s", True), ("15m", True), ("7d", True), ("yesterday", False), ("", False), ("-1h", False)):
