@@ -336,7 +336,8 @@ int survey_hosts(
 	struct config *config = NULL;
 	size_t n;
 	*survey = (struct survey){0};
-	str_add(&text, "fabric: first\n");
+	str_add(&text,
+		"fabric: first\ndefaults: { interval: 15s }\n"); /* a poll may take as long */
 	survey_add_credentials(&text, hosts);
 	str_add(&text, "devices:\n");
 	for (size_t i = 0; i < hosts->n; i++) {
