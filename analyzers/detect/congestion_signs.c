@@ -25,6 +25,7 @@ enum { EPISODE_PEERS = 2 };
 /* XOFF and XON must lie at least two frames apart; frames are a little shorter than the declared
  * MTU */
 #define HYSTERESIS_MTUS 1.5
+#define CABLE_USUAL_M 30.0 /* of a link whose length nobody declares, in a hall of racks */
 
 /*
  * The first row that fits decides. Settings that are off or out of order come before their
@@ -316,11 +317,14 @@ static void congestion_signs_of_queues(const struct congestion *congestion,
 
 /* How long XOFF and XON take to act over a link: cable there and back, the peer's response, a frame
  * each. */
-static double link_round_ns(const struct congestion *congestion, const struct port_seen *port)
+static double link_round_ns(
+	const struct congestion *congestion, const struct port_seen *port, double unknown_m)
 {
+	const double cable_m =
+		port->port->cable_mm ? (double)port->port->cable_mm / 1e3 : unknown_m;
 	const double bytes_ns = (double)port->out.capacity_bps / 8e9,
 		     mtu = (double)congestion->o->fabric->lossless_mtu_bytes;
-	return 2 * (double)port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
+	return 2 * cable_m / CABLE_SPEED_M_S * 1e9 +
 		(double)pause_response_bytes(port->out.capacity_bps) / bytes_ns +
 		2 * mtu / bytes_ns;
 }
@@ -369,14 +373,15 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 	suspect->episode_limit_ns = NAN;
 	if (!l || !l->port->out.capacity_bps)
 		return;
-	const double link_ns = link_round_ns(congestion, l->port);
+	/* without settings the pauses alone must show it: the shortest cable */
+	const double link_ns = link_round_ns(congestion, l->port, 0);
 	const double apart = xon_apart(l);
 	const bool close =
 		apart < HYSTERESIS_MTUS * (double)congestion->o->fabric->lossless_mtu_bytes;
 	sign_set(&suspect->signs, XON_SET, close);
 	suspect->episode_limit_ns = 0;
 	if (close)
-		suspect->episode_limit_ns = 4 * link_ns;
+		suspect->episode_limit_ns = 4 * link_round_ns(congestion, l->port, CABLE_USUAL_M);
 	else if (isnan(apart) && pauses_in_pieces(congestion, load))
 		suspect->episode_limit_ns = 2 * link_ns;
 	else if (isnan(apart))
