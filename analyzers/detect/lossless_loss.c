@@ -174,7 +174,8 @@ enum {
 	FILL_KNOWN = 16,
 	POOL = 32,
 	OBEYED = 64,
-	DISCARDS_ONLY = 128
+	DISCARDS_ONLY = 128,
+	POOL_KNOWN = 256
 };
 static const struct loss_rule {
 	unsigned yes, no;
@@ -199,8 +200,11 @@ static const struct loss_rule {
 	{LOST | INGRESS | PAUSED, OBEYED, CAUSE_LOSSLESS_LOSS, 0.4,
 		"ingress drops; the neighbour counts none of our pause frames: headroom does not "
 		"help against that"},
-	{LOST, 0, CAUSE_LOSSLESS_LOSS, 0.6,
+	{LOST | FILL_KNOWN | POOL_KNOWN, 0, CAUSE_LOSSLESS_LOSS, 0.6,
 		"drops of the class; neither its headroom nor the pool was full"},
+	{LOST | FILL_KNOWN, 0, CAUSE_LOSSLESS_LOSS, 0.6,
+		"drops of the class; its headroom was not full"},
+	{LOST, 0, CAUSE_LOSSLESS_LOSS, 0.6, "drops of the class"},
 };
 
 static const struct loss_rule *lossless_loss_cause_of(
@@ -219,6 +223,8 @@ static const struct loss_rule *lossless_loss_cause_of(
 		is |= FILL_KNOWN;
 	if (device->pool_peak >= POOL_FULL * device->pool_bytes)
 		is |= POOL;
+	if (!isnan(device->pool_peak) && !isnan(device->pool_bytes))
+		is |= POOL_KNOWN;
 	if (loss->obeyed)
 		is |= OBEYED;
 	if (loss->discards > 0 && loss->ingress + loss->egress <= 0)
@@ -346,6 +352,8 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 	const bool declared = loss->worst->headroom_declared && loss->fill > 0;
 	t.f->confidence_ratio = why->confidence * (declared ? 0.9 : 1);
 	finding_rests_on(&t, "%s", why->rests_on);
+	if (why->cause == CAUSE_LOSSLESS_LOSS && !loss->headroom_known)
+		finding_unproved(&t, "whether headroom is too small: how full it gets is not told");
 	if (declared)
 		finding_against(&t,
 			"the headroom size is declared in the configuration, not read back from "
