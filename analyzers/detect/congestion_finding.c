@@ -315,12 +315,8 @@ static const char *np_text(const struct report_ctx *ctx)
 }
 static const char *off_text(const struct report_ctx *ctx)
 {
-	if (ctx->s->signs.yes & SET_OFF)
-		return arena_printf(ctx->a, "%s: ECN marking is off for priority %d%s", ctx->where,
-			ctx->c->priority,
-			str_if(ctx->s->signs.yes & PAUSES, ", so PFC pauses instead"));
-	return arena_printf(ctx->a,
-		"%s: queues fill until PFC pauses the senders, and nothing is marked", ctx->where);
+	return arena_printf(ctx->a, "%s: ECN marking is off for priority %d%s", ctx->where,
+		ctx->c->priority, str_if(ctx->s->signs.yes & PAUSES, ", so PFC pauses instead"));
 }
 static const char *congestion_finding_late_text(const struct report_ctx *ctx)
 {
@@ -629,6 +625,12 @@ static const char *leader_step(const struct report_ctx *ctx)
 		ctx->s->host->host);
 }
 
+/* Pause without marks where nobody tells whether marking is on, nor from which depth on. */
+static bool marking_is_unread(const struct suspect *suspect)
+{
+	return suspect->is->cause == CAUSE_ECN_LATE && !(suspect->signs.known & (LATE | SET_OFF));
+}
+
 static void congestion_finding_weigh(struct draft *draft, const struct report_ctx *ctx)
 {
 	const struct suspect *s = ctx->s;
@@ -662,6 +664,10 @@ static void congestion_finding_weigh(struct draft *draft, const struct report_ct
 	if (s->host)
 		finding_rests_on(
 			draft, "%zu other host-facing ports to compare with", ctx->c->n_others);
+	if (marking_is_unread(s))
+		finding_unproved(draft,
+			"whether marking is off, or begins above the depth at which PFC pauses: no "
+			"ECN setting is read");
 	if (s->kind == SUSPECT_LEADER)
 		leader_unproved(draft, ctx);
 	else if (s->host && has_nic)
@@ -781,11 +787,13 @@ static void congestion_finding_set_value(struct finding *finding,
 		finding->warn = options->pause * LEVEL_BOUND_FACTOR;
 }
 
-/* Are its thresholds bytes, or shares of the queue's quota? */
+/* Are its thresholds bytes, or shares of the queue's quota, or not known at all? */
 static unsigned congestion_finding_facts(
 	const struct congestion *congestion, const struct suspect *suspect)
 {
 	const struct device_seen *device = suspect->device;
+	if (marking_is_unread(suspect))
+		return FACT_UNREAD;
 	if (!device && suspect->prio)
 		device = suspect->prio->port->device;
 	for (size_t i = 0; device && i < device->n_ports; i++) {

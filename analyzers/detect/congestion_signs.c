@@ -52,18 +52,20 @@ static const struct signature signatures[] = {
 	{SUSPECT_SWITCH, CAUSE_ECN_LATE, POLICY | PAUSES | LATE, 0, MARKING | FROM_HOST, 0.6, false,
 		"settings put Kmin above half of the depth at which PFC fires; marks are not "
 		"observable"},
-	{SUSPECT_SWITCH, CAUSE_ECN_OFF, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK,
+	/* no setting is read from here on: marking may be off as well */
+	{SUSPECT_SWITCH, CAUSE_ECN_LATE, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK,
 		MARKS_ALIVE, FROM_HOST | LATE | HOST_PROVEN, 0.7, false,
 		"its mark counters never moved, those of other switches do"},
-	{SUSPECT_SWITCH, CAUSE_ECN_OFF, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0,
-		FROM_HOST | LATE | SINGLED | HOST_PROVEN, 0.6, false,
+	{SUSPECT_SWITCH, CAUSE_ECN_LATE, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK,
+		0, FROM_HOST | LATE | SINGLED | HOST_PROVEN, 0.6, false,
 		"its marks stand still while it pauses, those of other switches do not"},
 	{SUSPECT_SWITCH, CAUSE_ECN_LATE, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE,
 		0, FROM_HOST | SINGLED | SLOWER | HOST_PROVEN, 0.55, false,
 		"pause without marks where marks have been counted before or are enabled"},
-	{SUSPECT_SWITCH, CAUSE_ECN_OFF, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS,
+	{SUSPECT_SWITCH, CAUSE_ECN_LATE, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS,
 		MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER | HOST_PROVEN, 0.4, false,
-		"pause, and no mark counter has ever moved: off, or not counted on this platform"},
+		"pause, and no mark counter has ever moved: too late, off, or not counted on this "
+		"platform"},
 	/* ECN too early (row 5) */
 	{SUSPECT_SWITCH, CAUSE_ECN_EARLY, POLICY | MANY_MARKS | WIDESPREAD | EARLY, PAUSES,
 		FROM_HOST, 0.7, false,

@@ -1,6 +1,7 @@
 /*
  * conservation_routes - missing_route: a link of a group that is up and carries nothing while its
- * siblings are busy, and that luck does not explain.
+ * siblings are busy, and that luck does not explain. Where neither direction carries anything and
+ * nobody reads whether it is up, it may as well be down: path_asymmetry.
  *
  * A hash leaves links empty as well: with n flows over m links, a given one stays empty with a
  * probability of (1 - 1/m)^n. Counters do not show n, and a hash that ignores ports knows only as
@@ -712,6 +713,17 @@ static void conservation_route_reasons(struct draft *draft, const struct route *
 		route->chance);
 	if (route->port->oper_up == 1)
 		finding_ruled_out(draft, "link down: it is up");
+	if (draft->f->cause == CAUSE_PATH_ASYMMETRY)
+		finding_unproved(draft,
+			"whether it is down, or up and without a next hop: no state of it is read");
+}
+
+/* May the link be down, for all that is told of it? */
+static bool route_may_be_down(const struct conservation_in *in, const struct route *route)
+{
+	const struct port_seen *far = observed_peer(in->o, route->port);
+	return route->way[0].empty && route->way[1].empty && isnan(route->port->oper_up) &&
+		!(far && far->oper_up > 0);
 }
 
 /* A link that is still empty keeps its incident open, although what it carried before is no longer
@@ -730,7 +742,10 @@ static void conservation_report_route(
 {
 	const struct port_seen *port = route->port;
 	const struct empty_link *empty = route->way;
-	struct draft t = conservation_finding(in, CAUSE_MISSING_ROUTE, route_verdict(route), out);
+	const bool may_be_down = route_may_be_down(in, route);
+	struct draft t =
+		conservation_finding(in, may_be_down ? CAUSE_PATH_ASYMMETRY : CAUSE_MISSING_ROUTE,
+			route_verdict(route), out);
 	finding_subject(&t, port);
 	if (!route->sign)
 		return;
@@ -746,10 +761,14 @@ static void conservation_report_route(
 	t.f->severity = worst->like > 0.8 ? SEV_CRITICAL : SEV_WARNING;
 	t.f->confidence_ratio = route->sign == ROUTE_BOTH_WAYS ? 0.9 : 0.85;
 	t.f->coverage_ratio = port->out.coverage_ratio;
+	const char *is = "is up but unused", *why = "missing next hop";
+	if (may_be_down) {
+		is = "carries nothing";
+		why = "down, or no next hop";
+	}
 	t.f->summary = arena_printf(t.a,
-		"%s to %s is up but unused %s, while the other links of its group are at %.0f %%: "
-		"missing next hop?",
-		here, far, way, 100 * worst->like);
+		"%s to %s %s %s, while the other links of its group are at %.0f %%: %s?", here, far,
+		is, way, 100 * worst->like, why);
 	finding_evidence(&t, "port.utilization_ratio", port, PRIO_NONE, sent_load(port, true),
 		"ratio", port->out.quality);
 	finding_evidence(&t, "port.in_utilization_ratio", port, PRIO_NONE, sent_load(port, false),
@@ -761,6 +780,14 @@ static void conservation_report_route(
 	conservation_route_reasons(&t, route);
 	finding_add_role(&t, "culprit", "%s",
 		empty[1].empty ? port->port->device->name : port->port->peer->device->name);
+	if (may_be_down)
+		finding_step(&t,
+			arena_printf(t.a,
+				"read the state of both ends of %s: is it down (optic, cable, "
+				"admin "
+				"state, FEC mode), or up and without a next hop?",
+				here),
+			"none: read only");
 	finding_steps(&t, t.f->cause, empty[1].empty ? FACT_NEAR_END : FACT_FAR_END);
 }
 

@@ -2,7 +2,8 @@
  * telemetry - switches that stopped answering: are they down, or only not seen? One finding per
  * switch and window, and one for all of them together.
  *
- *     device_down    it sent no samples, and most links that its neighbours have to it are down
+ *     device_down    it sent no samples, and most links that its neighbours have to it are down,
+ *                    or carry nothing at all where no state of them is read
  *     telemetry_gap  it sent no samples although its links are up (or unknown); or polls are
  *                    missing; or a part of its former answers is missing
  *
@@ -29,6 +30,7 @@
 /* So few steps say little of a rhythm: after a start the first may be very short. */
 #define FEW_STEPS 2
 #define FEW_POLLS 2.5 /* of the usual interval: until then few steps do not call it late */
+#define STILL_LEAST 2 /* links that carry nothing: one may be idle */
 #define DOWN_POLLS 1.5 /* without a sample, where its neighbours see their links to it down */
 #define PART_NS (120 * NS_PER_S) /* slow tables are polled every minute or so */
 #define PART_SHARE 0.25
@@ -71,6 +73,7 @@ struct sighting { /* of one switch */
 	bool restarted;
 	/* what its neighbours report about the links to it */
 	size_t links_up, links_down;
+	size_t links_unread, links_still; /* whose state nobody reads; that carry nothing at all */
 	bool carries; /* a neighbour still received from it after its last sample */
 	bool alone; /* the only switch that is polled, and the agent's pulse is not known */
 	enum state state;
@@ -372,14 +375,30 @@ static int64_t down_after(int64_t cadence_ns)
 	return (int64_t)(DOWN_POLLS * (double)cadence_ns) + NS_PER_S;
 }
 
+/* Stands the link still, while another of the neighbour's links to switches does not? On one that
+ * is up at least LLDP and routing are heard. */
+static bool telemetry_link_still(const struct port_seen *far)
+{
+	if (!far->in_known || !far->out_known || far->in.rate_bps > 0 || far->out.rate_bps > 0)
+		return false;
+	for (size_t i = 0; i < far->device->n_ports; i++) {
+		const struct port_seen *other = &far->device->ports[i];
+		if (other->port->peer && other->in_known && other->in.rate_bps > 0)
+			return true;
+	}
+	return false;
+}
+
 static void telemetry_ask_neighbours(
 	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
 {
 	for (size_t i = 0; i < sighting->d->n_ports; i++) {
 		const struct port_seen *far = observed_peer(observed, &sighting->d->ports[i]);
-		if (!far || !far->device->n_series || isnan(far->oper_up))
+		if (!far || !far->device->n_series)
 			continue;
-		sighting->links_up += far->oper_up != 0;
+		sighting->links_unread += isnan(far->oper_up);
+		sighting->links_still += isnan(far->oper_up) && telemetry_link_still(far);
+		sighting->links_up += far->oper_up > 0;
 		sighting->links_down += far->oper_up == 0;
 		if (far->oper_up == 0)
 			continue;
@@ -399,6 +418,9 @@ static void telemetry_ask_neighbours(
 
 static bool links_say_down(const struct sighting *sighting)
 {
+	if (sighting->links_still >= STILL_LEAST &&
+		sighting->links_still == sighting->links_unread && !sighting->links_up)
+		return true;
 	return sighting->links_down && sighting->links_down >= sighting->links_up &&
 		!sighting->carries;
 }
@@ -477,6 +499,11 @@ static const char *telemetry_says(const struct sighting *sighting, struct arena 
 			"down",
 			name, sighting->links_down);
 	case STATE_SILENT:
+		if (is_down(sighting) && !sighting->links_down)
+			return arena_printf(a,
+				"%s is down: no samples for %.0f s, and its neighbours' %zu links "
+				"to it carry nothing, while others do",
+				name, silence_s, sighting->links_still);
 		if (is_down(sighting))
 			return arena_printf(a,
 				"%s is down: no samples for %.0f s, and %zu of %zu links that its "
@@ -512,6 +539,8 @@ static double telemetry_confidence_of(const struct sighting *sighting)
 {
 	if (sighting->state == STATE_NEVER)
 		return 0.6;
+	if (is_down(sighting) && !sighting->links_down)
+		return 0.8;
 	if (is_down(sighting))
 		return sighting->links_up ? 0.8 : 0.95;
 	if (sighting->state == STATE_SILENT && !sighting->links_up)
@@ -545,6 +574,10 @@ static void telemetry_describe(const struct sighting *sighting, struct draft *dr
 		finding_rests_on(draft,
 			"times of its samples, and what its neighbours report about the links to "
 			"it");
+	} else if (down) {
+		finding_rests_on(draft,
+			"times of its samples, and the octets of its neighbours' links to it");
+		finding_unproved(draft, "that its links are down: no state of them is read");
 	} else {
 		finding_rests_on(draft, "times of its samples");
 		finding_against(draft, "no neighbour reports the links to it");

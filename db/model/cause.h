@@ -55,6 +55,7 @@ enum cause_fact {
 	FACT_PFC = 4096, /* pause frames keep the class lossless */
 	FACT_ONE_SLOW = 8192, /* this link is slower than its class */
 	FACT_TWO_CLASSES = 16384, /* links of its kind run at two speeds, none declared */
+	FACT_UNREAD = 32768, /* no setting of marking is read */
 	FACT_ALL = ~0
 };
 
