@@ -1,5 +1,4 @@
-/* tune_dose - see the header. tune_dose_alpha.c, tune_dose_alpha.c and tune_dose.c have the
- * values. */
+/* tune_dose - see the header. The values of marks and of alpha are in tune_dose_alpha.c. */
 #include "analyzers/tune/tune_dose.h"
 
 #include "analyzers/measure/ecn_order.h"

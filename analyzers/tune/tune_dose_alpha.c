@@ -4,9 +4,7 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_worth.h"
 
-/* ---- tune_dose_ecn --------------------------------------------------------- */
-
-/* tune_dose_ecn - see the header. */
+/* ---- marks ------------------------------------------------------------------ */
 
 #define ROOM 0.5 /* Kmin at most this share of q_PFC: senders take time to react */
 /*
@@ -410,7 +408,7 @@ void plan_ecn_up(struct tune_plan *plan)
 		judge_ecn(plan, &r);
 }
 
-/* ---- tune_dose_alpha ------------------------------------------------------- */
+/* ---- alpha ----------------------------------------------------------------- */
 
 #define EXPLAINED 0.15 /* |watermark - model| / model: the model is good to 15 % */
 #define ALIKE 0.005 /* of J: forecasts that differ by less are the same */
@@ -570,7 +568,8 @@ bool plan_alpha_to(struct tune_plan *plan, double now, double to, const char *wh
 	return true;
 }
 
-/* Groups that paused and have another alpha go up by the same factor. */
+/* Groups that paused and have another alpha go up by the same factor. @now is the largest of them
+ * (group_of()), so none gets more than @after. */
 static void raise_others(struct tune_plan *plan, double now, double after, const char *why)
 {
 	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));) {
@@ -581,8 +580,7 @@ static void raise_others(struct tune_plan *plan, double now, double after, const
 			first = plan->changes[i].current != l->alpha;
 		if (!first)
 			continue;
-		plan_change(plan, KNOB_ALPHA, l->alpha,
-			fmin(TUNE_ALPHA_MOST, after / now * l->alpha), 0, why,
+		plan_change(plan, KNOB_ALPHA, l->alpha, after / now * l->alpha, 0, why,
 			tune_row(plan->rule->row)->cite);
 		if (plan->n_changes == before)
 			continue;

@@ -1,7 +1,7 @@
 /*
  * tune_plan - one proposed change of one switch while it is computed: the values, the inequalities
  * before and after, what is missing for a value, and why a value is refused. tune_dose.c and
- * tune_dose.c decide the values, this file rounds them and writes them down. Pure; memory
+ * tune_dose_alpha.c decide the values, this file rounds them and writes them down. Pure; memory
  * is the arena of tune_in.
  *
  * Units: bytes, ratios; NAN unknown.

@@ -575,8 +575,6 @@ static struct judgement judge_effects(const struct verify_in *in, struct verify_
 	struct judgement ret = {.tail = judge_effect(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
 		.j = judge_effect(&e[VERIFY_J], VERIFY_STEP_NOISE),
 		.step = judge_effect(&e[VERIFY_STEP], VERIFY_STEP_LIMIT)};
-	/* careful one way: harm is believed sooner than gain */
-	ret.step.better = ret.step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE;
 	judge_pause(result, &ret);
 	judge_drops(in, result, &ret);
 	e[VERIFY_MARKS].judgement = "";

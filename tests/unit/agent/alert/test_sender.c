@@ -574,6 +574,34 @@ static void test_mail_refused(void **state)
 	sink_done(&sink);
 }
 
+/* What blames the message is not sent again; what may be better later is. */
+static void test_statuses(void **state)
+{
+	static const struct {
+		int status, rc;
+	} rows[] = {{200, 0}, {204, 0}, {301, -EIO}, {400, -EBADMSG}, {401, -EIO}, {404, -EIO},
+		{413, -EBADMSG}, {415, -EBADMSG}, {422, -EBADMSG}, {429, -EIO}, {500, -EIO}};
+	struct http_sink sink;
+	rw_cleanup(str_done) struct str url = {0};
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_addf(&url, "http://127.0.0.1:%d", sink.port);
+	const struct config_receiver to = {.kind = &sender_webhook.options,
+		.name = "r",
+		.url = url.s,
+		.timeout_ns = patience_ns(60 * NS_PER_S)};
+	struct alert_message *message = sender_message("paused");
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct err e = {0};
+		sink_set(&sink, rows[i].status, 0);
+		const int rc = sender_send(&to, message, &e);
+		if (rc != rows[i].rc)
+			fail_msg("status %d: %d (%s)", rows[i].status, rc, e.text);
+	}
+	alert_message_free(message);
+	sink_done(&sink);
+}
+
 /* While the first message waits for its answer the next three gather; the batch of them is refused,
  * and each is sent again by itself: what is wrong with one keeps no other back. */
 static void test_batch_refused(void **state)
@@ -617,6 +645,7 @@ int main(void)
 		cmocka_unit_test(test_mail_decoded),
 		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_receiver_same),
+		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_batch_refused),
 		cmocka_unit_test(test_mail_refused),
 	};

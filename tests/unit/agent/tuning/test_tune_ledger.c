@@ -319,6 +319,11 @@ static void test_readings(void **state)
 	reads(w, HOUR + 20, "swp1", 700000, 0);
 	look(w, HOUR + 21);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_UNDONE);
+	/* from then on a change there is nobody's again */
+	struct expected_change *v;
+	assert_true(tune_ledger_expected(w->l, w->arena, &v) > 0);
+	assert_true(v[0].until_ns == tune_ledger_find(w->l, "aaaaaaaa")->updated_ns);
+	assert_true(v[0].until_ns <= T(HOUR + 21));
 }
 
 static void test_places(void **state)
@@ -461,6 +466,7 @@ static void test_expected(void **state)
 	act(w, "aaaaaaaa", TUNE_APPLY, NULL, HOUR + 70);
 	assert_int_equal(tune_ledger_expected(w->l, w->arena, &v), 4);
 	assert_true(v[1].value == 1e6);
+	assert_true(v[0].until_ns == INT64_MAX);
 	/* alpha as the switch tells it: 1/8 is -3 */
 	json_t *sheet = sheet_of("bbbbbbbb", 0.125);
 	json_object_set_new(sheet, "priority", json_integer(4));

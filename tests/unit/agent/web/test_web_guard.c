@@ -93,6 +93,8 @@ static void test_names(void **state)
 		{"127.0.0.1", 0, "localhost/", false},
 		{"127.0.0.1", 1, "fabric.example", true},
 		{"127.0.0.1", 1, "evil.example", false},
+		{"127.0.0.1", 1, "fabric.example.evil.org", false}, /* a beginning is not it */
+		{"127.0.0.1", 1, "fabric.exampl", false},
 		{"192.0.2.1", 0, "any.example", true}, /* a token is asked for there */
 		{"192.0.2.1", 1, "fabric.example", true},
 		{"192.0.2.1", 1, "192.0.2.1:9580", true},

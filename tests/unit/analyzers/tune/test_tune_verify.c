@@ -153,6 +153,31 @@ static void test_noisy(void **state)
 		kept += compare(&before, &after, VERIFY_NONE, seed * 7919, a, &r) == VERIFY_KEEP;
 	}
 	assert_in_range(kept, 0, 5);
+	/* and longer steps are no harm as long as chance explains them */
+	unsigned rolled_back = 0;
+	for (uint32_t seed = 1; seed <= 20; seed++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		struct verify_result r;
+		rolled_back += compare(&before, &before, VERIFY_NONE, seed * 7919, a, &r) ==
+			VERIFY_ROLL_BACK;
+	}
+	assert_in_range(rolled_back, 0, 3);
+}
+
+/* Steps that are shorter by less than the noise of steps are no gain, surely or not; and where
+ * they are shorter by more, pause that rose does not outweigh it. */
+static void test_small_gain(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct verify_result r;
+	struct play before = usual, after = usual;
+	before.noise = after.noise = 0.002;
+	after.rate = 1.025e9;
+	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_INCONCLUSIVE);
+	after.rate = 1.2e9;
+	after.pause = 0.08;
+	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_KEEP);
+	assert_string_equal(r.effects[VERIFY_PAUSE].judgement, "worse");
 }
 
 /* A bound stands at 100 % on both sides: frames tell. */
@@ -215,6 +240,8 @@ static void test_drops(void **state)
 	after.drops_per_window = 3;
 	before.drops_per_window = 1;
 	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_ROLL_BACK);
+	before.drops_per_window = after.drops_per_window = 3; /* as many as before */
+	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_INCONCLUSIVE);
 }
 
 /* Drops are packets, and packets a second: their end counts from the tenth on that was to be
@@ -368,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_steps_before_pause),
 		cmocka_unit_test(test_noisy),
+		cmocka_unit_test(test_small_gain),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_drops),
 		cmocka_unit_test(test_drops_are_packets),

@@ -219,6 +219,24 @@ static void one_transaction_holds_all(void **state)
 	rig_close(&rig);
 }
 
+/* One poll of a large fabric is more than a transaction takes: it is one all the same. */
+static void more_than_a_transaction_is_one_alone(void **state)
+{
+	enum { MANY = 262145 };
+	struct rig rig;
+	rig_init(&rig, false);
+	struct sample *many = rw_calloc(MANY, sizeof(*many));
+	for (size_t i = 0; i < MANY; i++)
+		many[i] = sample_at(SECONDS((int)i), rig.port, M_PORT_IN_OCTETS, i, 0);
+	store_samples(rig.store, many, MANY);
+	give(&rig, 1);
+	assert_int_equal(flush(&rig), 0);
+	assert_int_equal(backend.n_samples, SEEN); /* as many as it keeps */
+	assert_int_equal(backend.commits, 2);
+	free(many);
+	rig_close(&rig);
+}
+
 /* Whichever step fails: nothing is lost, nothing is there twice, what came later stays later. */
 static void a_failed_step_is_tried_again(void **state)
 {
@@ -335,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_transaction_holds_all),
+		cmocka_unit_test(more_than_a_transaction_is_one_alone),
 		cmocka_unit_test(a_failed_step_is_tried_again),
 		cmocka_unit_test(a_bad_row_is_left_out),
 		cmocka_unit_test(closing_commits),

@@ -458,8 +458,13 @@ static void damaged_file_is_set_aside(void **state)
 	entities = entities_new();
 	store = late_open(w.path, entities);
 	assert_true(store_is_waiting(store));
+	give_value(store, entities_intern(entities, "leaf1", "a", PRIO_NONE), 1, 11);
+	for (int again = 0; again < 2; again++)
+		assert_int_equal(store_flush(store, &e), -EBADMSG);
 	store_close(store);
 	assert_int_equal(damaged_files(&w, false), 0);
+	entities_free(entities);
+	entities = entities_new();
 	const struct store_options o = {.path = w.path, .set_aside_ns = 1};
 	assert_int_equal(db_store_open(&o, entities, &store, &e), 0);
 	assert_int_equal(entities_count(entities), 0);

@@ -199,6 +199,25 @@ static void another_file_is_not_written(void **state)
 	assert_int_equal(rows(r), 2);
 }
 
+/* A copy that was saved once is no reason to touch the file that is there. */
+static void a_file_that_is_there_is_not_replaced(void **state)
+{
+	struct rig *r = *state;
+	struct err e = {0};
+	rw_cleanup(str_done) struct str copy = {0}, log = {0};
+	str_addf(&copy, "%s.rescue", r->world.path);
+	str_addf(&log, "%s-wal", r->world.path);
+	writes(r); /* into the log beside the file */
+	assert_int_equal(access(log.s, F_OK), 0);
+	FILE *file = fopen(copy.s, "w");
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(writer_find_rescued(r->world.path, &e), 0);
+	assert_int_equal(access(log.s, F_OK), 0);
+	assert_int_equal(rows(r), 1);
+	unlink(copy.s);
+}
+
 /* ---- the copy of a deleted file -------------------------------------------- */
 
 /* A copy that a power cut could still take away is no rescue: the deleted file stays open, and it
@@ -268,6 +287,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(another_file_is_not_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_copy_that_does_not_last_is_no_rescue, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_is_there_is_not_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_was_taken_back_is_written_again, setup, teardown),
 	};
