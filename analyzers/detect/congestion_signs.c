@@ -375,19 +375,18 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 	suspect->episode_limit_ns = NAN;
 	if (!l || !l->port->out.capacity_bps)
 		return;
-	/* without settings the pauses alone must show it: the shortest cable */
-	const double link_ns = link_round_ns(congestion, l->port, 0);
+	const double link_ns = link_round_ns(congestion, l->port, CABLE_USUAL_M);
 	const double apart = xon_apart(l);
 	const bool close =
 		apart < HYSTERESIS_MTUS * (double)congestion->o->fabric->lossless_mtu_bytes;
 	sign_set(&suspect->signs, XON_SET, close);
 	suspect->episode_limit_ns = 0;
 	if (close)
-		suspect->episode_limit_ns = 4 * link_round_ns(congestion, l->port, CABLE_USUAL_M);
+		suspect->episode_limit_ns = 4 * link_ns;
 	else if (isnan(apart) && pauses_in_pieces(congestion, load))
 		suspect->episode_limit_ns = 2 * link_ns;
-	else if (isnan(apart))
-		suspect->episode_limit_ns = link_ns / 2;
+	else if (isnan(apart)) /* the pauses alone must show it: the shortest cable */
+		suspect->episode_limit_ns = link_round_ns(congestion, l->port, 0) / 2;
 	bool shorts = load->episode_ns < suspect->episode_limit_ns;
 	if (isnan(load->episode_ns))
 		shorts = close && load->episodes_per_s > EPISODES_MANY;

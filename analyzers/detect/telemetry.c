@@ -540,7 +540,7 @@ static double telemetry_confidence_of(const struct sighting *sighting)
 	if (sighting->state == STATE_NEVER)
 		return 0.6;
 	if (is_down(sighting) && !sighting->links_down)
-		return 0.8;
+		return 0.92;
 	if (is_down(sighting))
 		return sighting->links_up ? 0.8 : 0.95;
 	if (sighting->state == STATE_SILENT && !sighting->links_up)
