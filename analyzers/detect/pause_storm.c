@@ -125,6 +125,20 @@ static const char *storm_outsider(const struct pauser *pauser)
 	return NULL;
 }
 
+/* Does a switch that is measured make that one wait, half as long or longer? Then it passes on. */
+static bool outsider_passes_on(const struct storm *storm, const struct pauser *pauser)
+{
+	const char *outsider = storm_outsider(pauser);
+	for (size_t i = 0; outsider && i < storm->graph->n_edges; i++) {
+		const struct pause_edge *edge = &storm->graph->edges[i];
+		const char *waits = edge_outsider(edge);
+		if (waits && str_eq(waits, outsider) && edge->by != pauser->port &&
+			edge->priority == priority_of(pauser) && 2 * edge->hi >= pauser->hi)
+			return true;
+	}
+	return false;
+}
+
 static struct finding *pause_storm_draft(const struct storm *storm, struct finding_list *out,
 	const struct pauser *pauser, enum finding_verdict verdict)
 {
@@ -179,7 +193,9 @@ static void pause_storm_judge_prio(
 	storm->n_quiet += p.hi < storm->o->warn / 10;
 	const double limit = pause_limit(storm->o, p.measured);
 	const bool clear = p.measured || p.hi < storm->o->warn;
-	if (watchdog_acts(prio) || pause_storm_level_of(&p) >= limit)
+	if (outsider_passes_on(storm, &p))
+		pause_storm_draft(storm, out, &p, FINDING_IDLE);
+	else if (watchdog_acts(prio) || pause_storm_level_of(&p) >= limit)
 		pause_storm_add_over(storm, &p);
 	else
 		pause_storm_draft(storm, out, &p, clear ? FINDING_UNDER : FINDING_IDLE);
