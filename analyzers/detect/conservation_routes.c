@@ -718,12 +718,16 @@ static void conservation_route_reasons(struct draft *draft, const struct route *
 			"whether it is down, or up and without a next hop: no state of it is read");
 }
 
-/* May the link be down, for all that is told of it? */
+/* May this end be down, for all that is told of it? Whoever receives LLDP is not. */
+static bool route_end_may_be_down(const struct port_seen *end)
+{
+	return !end || (isnan(end->oper_up) && !(end->in_known && end->in.rate_bps > 0));
+}
+
 static bool route_may_be_down(const struct conservation_in *in, const struct route *route)
 {
-	const struct port_seen *far = observed_peer(in->o, route->port);
-	return route->way[0].empty && route->way[1].empty && isnan(route->port->oper_up) &&
-		!(far && far->oper_up > 0);
+	return route->way[0].empty && route->way[1].empty && route_end_may_be_down(route->port) &&
+		route_end_may_be_down(observed_peer(in->o, route->port));
 }
 
 /* A link that is still empty keeps its incident open, although what it carried before is no longer
