@@ -227,8 +227,8 @@ static double verdict_price(const struct open_incident *incident)
 	return incident->usd_per_hour;
 }
 
-/* By state, then by price, then the one that stands first by its id: the order of the rows, which
- * differs between faces, does not count. */
+/* By state, then by price, then the surer one, as lists are sorted; then by id: the order of the
+ * rows, which differs between faces, does not count. */
 static bool verdict_is_worse(const struct open_incident *incident, const struct open_incident *than)
 {
 	const int left = verdict_rank(verdict_incident_state(incident));
@@ -237,6 +237,9 @@ static bool verdict_is_worse(const struct open_incident *incident, const struct 
 		return left > right;
 	if (verdict_price(incident) != verdict_price(than))
 		return verdict_price(incident) > verdict_price(than);
+	if (isless(incident->confidence_ratio, than->confidence_ratio) ||
+		isgreater(incident->confidence_ratio, than->confidence_ratio))
+		return incident->confidence_ratio > than->confidence_ratio;
 	return strcmp(str_or(incident->id, ""), str_or(than->id, "")) < 0;
 }
 
