@@ -764,6 +764,7 @@ static json_t *openapi_responses(const char *type, const char *schema)
 }
 
 #define OPENAPI_DURATION "^[1-9][0-9]{0,3}(s|m|h|d)$"
+#define OPENAPI_YEARS "^(19[7-9]|20|21)" /* what nanoseconds since 1970 reach */
 
 /* A time is one of RFC 3339 or lies so long ago; @text is its name. */
 static json_t *openapi_param_schema(const char *text)
@@ -775,8 +776,8 @@ static json_t *openapi_param_schema(const char *text)
 	for (size_t i = 0; i < rw_countof(times); i++)
 		if (str_eq(text, times[i]))
 			json_object_set_new(schema, "anyOf",
-				json_pack("[{s:s}, {s:s}]", "format", "date-time", "pattern",
-					OPENAPI_DURATION));
+				json_pack("[{s:s, s:s}, {s:s}]", "format", "date-time", "pattern",
+					OPENAPI_YEARS, "pattern", OPENAPI_DURATION));
 	return schema;
 }
 
