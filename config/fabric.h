@@ -191,6 +191,14 @@ const struct fabric_job *fabric_job_of(const struct fabric *fabric, const char *
  */
 bool fabric_outside_jobs(const struct fabric *fabric, const char *host);
 uint64_t fabric_gpus(const struct fabric *fabric); /* all jobs */
+/* fabric_frame_bytes - the largest frame of the lossless class; where none is declared, RoCE's
+ * largest path MTU, 4096, with its headers. */
+static inline double fabric_frame_bytes(const struct fabric *fabric)
+{
+	if (!fabric->lossless_mtu_bytes)
+		return 4200;
+	return (double)fabric->lossless_mtu_bytes;
+}
 
 /* natural order: Ethernet2 before Ethernet10 */
 int name_compare(const char *left, const char *right);

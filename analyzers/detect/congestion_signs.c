@@ -325,7 +325,7 @@ static double link_round_ns(
 	const double cable_m =
 		port->port->cable_mm ? (double)port->port->cable_mm / 1e3 : unknown_m;
 	const double bytes_ns = (double)port->out.capacity_bps / 8e9,
-		     mtu = (double)congestion->o->fabric->lossless_mtu_bytes;
+		     mtu = fabric_frame_bytes(congestion->o->fabric);
 	return 2 * cable_m / CABLE_SPEED_M_S * 1e9 +
 		(double)pause_response_bytes(port->out.capacity_bps) / bytes_ns +
 		2 * mtu / bytes_ns;
@@ -377,8 +377,7 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 		return;
 	const double link_ns = link_round_ns(congestion, l->port, CABLE_USUAL_M);
 	const double apart = xon_apart(l);
-	const bool close =
-		apart < HYSTERESIS_MTUS * (double)congestion->o->fabric->lossless_mtu_bytes;
+	const bool close = apart < HYSTERESIS_MTUS * fabric_frame_bytes(congestion->o->fabric);
 	sign_set(&suspect->signs, XON_SET, close);
 	suspect->episode_limit_ns = 0;
 	if (close)

@@ -542,7 +542,7 @@ static void sign_links(struct tune_site *sites, size_t n)
 
 void tune_signs_of(const struct tune_in *in, int priority, struct tune_site *sites, size_t n)
 {
-	const double mtu = (double)in->fabric->lossless_mtu_bytes;
+	const double mtu = fabric_frame_bytes(in->fabric);
 	const struct tune_evidence *e = in->evidence;
 	const bool dcqcn = class_policy_of(class_congestion(in->fabric, priority))->dcqcn;
 	for (size_t i = 0; i < n; i++)

@@ -388,10 +388,10 @@ def pfc_only():
     return c
 
 
-def xon_close():
-    c = Case("congestion", "xon_close", "leaf1 resumes where it pauses: pauses of 2 us, ten thousand a second")
+def xon_close(name="xon_close", about="", lossless=LOSSLESS):
+    c = Case("congestion", name, "leaf1 resumes where it pauses: pauses of 2 us, ten thousand a second" + about)
     two_leaves(c)
-    c.say(LOSSLESS, "policy: { congestion: pfc_only }")
+    c.say(lossless, "policy: { congestion: pfc_only }")
     for n in range(1, 5):
         load(c, f"leaf1:Ethernet{n}", 0.35, tx_ms=20)
         c.rate(f"leaf1:Ethernet{n}", 3, "pfc.tx_transitions", 10_000)
@@ -400,6 +400,10 @@ def xon_close():
         c.rate(f"leaf2:Ethernet{n}", 3, "pfc.tx_transitions", 800)
         c.value(f"leaf2:Ethernet{n}", 3, "cfg.pg_xon_offset_bytes", 12_000)
     return c
+
+
+def xon_undeclared():
+    return xon_close("xon_undeclared", "; nobody declares the MTU of the class", "lossless: { priorities: [3] }")
 
 
 def flaps(name, title, settings=None, tx_ms=None):
@@ -471,7 +475,7 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
 
 
 CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, pair_off, long_steps, rails_frames, collision, crowded, lag_uneven, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
-         ecn_early, pfc_only, xon_close, xon_pieces, xon_frames,
+         ecn_early, pfc_only, xon_close, xon_undeclared, xon_pieces, xon_frames,
          cnp_starved]
 LOSSES = [
     loss("headroom", "ingress drops with the headroom used up; after 20 s somebody has mended it", drops=12, peak=76_000, calm_after=20),
