@@ -20,8 +20,14 @@
 #define DUPLICATE_SHARE 0.01
 #define SLOW_SHARE 0.01 /* of commits, that may take longer than a second */
 #define NAMES_MANY 0.8 /* of the names that all devices may have */
+/* A disk is short where little is left of it and that is little for what is written: 3 % of 20 TB
+ * are years, and 5 GB are less than a day of a large fabric. */
 #define DISK_WARN 0.10
+#define DISK_WARN_BYTES 4e9
+#define DISK_WARN_DAYS 7
 #define DISK_CRITICAL 0.03
+#define DISK_CRITICAL_BYTES 1e9
+#define DISK_CRITICAL_DAYS 1
 #define USE_LEAST_BYTES 1e5 /* less is not worth a word */
 #define QUOTA_SOON_DAYS 30
 #define MEMORY_STALLED 0.2 /* of the time: as the agent's event */
@@ -351,10 +357,24 @@ static struct disk disk_of(const char *path)
 		(double)disk.f_bavail * (double)disk.f_frsize};
 }
 
+/* NAN, as each of them may be, is below nothing. */
+enum disk_room doctor_disk_room(double free_ratio, double free_bytes, double growth_bytes_day)
+{
+	const double days = growth_bytes_day > 0 ? free_bytes / growth_bytes_day : NAN;
+	if (free_ratio < DISK_CRITICAL &&
+		(free_bytes < DISK_CRITICAL_BYTES || days < DISK_CRITICAL_DAYS))
+		return DISK_FULL_SOON;
+	if (free_ratio < DISK_WARN && (free_bytes < DISK_WARN_BYTES || days < DISK_WARN_DAYS))
+		return DISK_SHORT;
+	return DISK_ROOMY;
+}
+
 static void judge_disk(struct doctor *doctor, const struct disk *disk)
 {
-	if (disk->free_ratio < DISK_WARN)
-		doctor_todo(doctor, disk->free_ratio < DISK_CRITICAL, "store",
+	const double growth = doctor_health(doctor, "store/growth_bytes_day");
+	const enum disk_room room = doctor_disk_room(disk->free_ratio, disk->free_bytes, growth);
+	if (room != DISK_ROOMY)
+		doctor_todo(doctor, room == DISK_FULL_SOON, "store",
 			"free some, or lower store.quota or store.retention: a full disk loses "
 			"samples",
 			"the disk of %s has %.1f %% left (%.1f GB)", doctor->client->db_path,

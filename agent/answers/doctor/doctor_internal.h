@@ -49,6 +49,12 @@ void doctor_put_count(json_t *object, const char *key, double value);
  * clock was set, NAN when it was not. */
 double doctor_missed_polls(double counted, double since_s, double step_s, double interval_s);
 
+enum disk_room { DISK_ROOMY, DISK_SHORT, DISK_FULL_SOON };
+
+/* doctor_disk_room - whether @free_bytes, a @free_ratio of the disk, last for a database that grows
+ * by @growth_bytes_day. NAN = not known. */
+enum disk_room doctor_disk_room(double free_ratio, double free_bytes, double growth_bytes_day);
+
 /* The parts; each adds its keys to the document and what is to be done. 0 or negative errno. */
 int doctor_targets(struct doctor *doctor, struct err *e);
 int doctor_alerts(struct doctor *doctor, struct err *e);

@@ -609,6 +609,37 @@ static void test_missed_polls(void **state)
 	}
 }
 
+/* The words say a share; what matters is how long it lasts. */
+static void test_disk_room(void **state)
+{
+	static const struct {
+		const char *what;
+		double ratio, bytes, growth_day;
+		enum disk_room room;
+	} rows[] = {
+		{"half of it", 0.5, 5e8, 1e9, DISK_ROOMY},
+		{"a large disk, nearly full, a small fabric", 0.02, 6e9, 2e8, DISK_ROOMY},
+		{"the same, nothing known of growth", 0.02, 6e9, NAN, DISK_ROOMY},
+		{"a week at this growth", 0.02, 6e9, 1e9, DISK_SHORT},
+		{"just above a week", 0.02, 7.1e9, 1e9, DISK_ROOMY},
+		{"a shrinking database", 0.02, 6e9, -1e9, DISK_ROOMY},
+		{"less than a day", 0.02, 6e9, 7e9, DISK_FULL_SOON},
+		{"less than a day, of a tenth", 0.09, 6e9, 7e9, DISK_SHORT},
+		{"3.9 GB", 0.09, 3.9e9, NAN, DISK_SHORT},
+		{"3.9 GB of a small disk", 0.11, 3.9e9, NAN, DISK_ROOMY},
+		{"0.9 GB of a small disk", 0.04, 0.9e9, NAN, DISK_SHORT},
+		{"0.9 GB", 0.02, 0.9e9, NAN, DISK_FULL_SOON},
+		{"1.1 GB", 0.02, 1.1e9, NAN, DISK_SHORT},
+		{"not known", NAN, NAN, 1e9, DISK_ROOMY},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const enum disk_room room =
+			doctor_disk_room(rows[i].ratio, rows[i].bytes, rows[i].growth_day);
+		if (room != rows[i].room)
+			fail_msg("%s: %d, expected %d", rows[i].what, room, rows[i].room);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	/* the agent under test runs this program anew for each capture */
@@ -621,6 +652,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_pushed_words, setup, teardown),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_missed_polls),
+		cmocka_unit_test(test_disk_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
