@@ -110,6 +110,16 @@ static bool subject_host_moved(const struct fabric_device *device, const struct 
 	return port->host || port->peer || port->outsider;
 }
 
+/* What is behind a port is named once it is declared, and a switch is spoken of by itself. */
+static bool subject_declared_now(
+	const struct fabric_device *device, const struct incident *incident)
+{
+	if (!incident->port || incident->host || !cause_has(incident->cause, CAUSE_IS_BEHIND))
+		return false;
+	const struct fabric_port *port = fabric_port(device, incident->port);
+	return port && (port->host || port->peer);
+}
+
 static bool subject_group_gone(const struct fabric_device *device, const struct incident *incident)
 {
 	if (!incident->group || subject_about_job(incident) || device->n_groups == 0)
@@ -126,6 +136,8 @@ const char *subject_gone(const struct fabric *fabric, const struct incident *inc
 		return "its device is no longer configured";
 	if (subject_host_moved(device, incident))
 		return "its host is no longer linked to this port: renamed, or linked elsewhere";
+	if (subject_declared_now(device, incident))
+		return "its port is declared as a link now: who is behind it is known";
 	if (subject_group_gone(device, incident))
 		return "its group of links is no longer in the topology";
 	return NULL;

@@ -9,6 +9,7 @@
 #define SYMPTOM CAUSE_IS_SYMPTOM
 #define EFFECT CAUSE_IS_EFFECT
 #define PLANNED CAUSE_IS_PLANNED
+#define BEHIND CAUSE_IS_BEHIND
 #define STEP(step_text, step_risk) {0, step_text, step_risk},
 #define STEP_IF(fact, step_text, step_risk) {FACT_##fact, step_text, step_risk},
 #define NO_STEPS {0, NULL, NULL},

@@ -36,6 +36,7 @@ enum cause_flag {
 	CAUSE_IS_SYMPTOM = 4,
 	CAUSE_IS_EFFECT = 8,
 	CAUSE_IS_PLANNED = 16,
+	CAUSE_IS_BEHIND = 32,
 };
 
 /* What a detector must know before a step makes sense. */

@@ -1255,15 +1255,61 @@ static void test_subject_gone(void **state)
 	config_free(next);
 }
 
+/* What an undeclared neighbour did is spoken of no more once its port is a link: a reload that
+ * declares it ends that at once, and so does the start after it. A setting of the port goes on. */
+static void test_neighbour_declared(void **state)
+{
+	static const struct {
+		const char *link; /* "": none */
+		const char *cause;
+		enum incident_state expected;
+	} rows[] = {
+		{"  - { a: \"leaf1:e10\", b: \"host:node-10\" }\n", "slow_receiver",
+			INCIDENT_CLOSED},
+		{"  - { a: \"leaf1:e10\", b: \"spine1:e10\" }\n", "pfc_storm", INCIDENT_CLOSED},
+		{"  - { a: \"leaf1:e11\", b: \"host:node-11\" }\n", "pfc_watchdog", INCIDENT_OPEN},
+		{"  - { a: \"leaf1:e10\", b: \"host:node-10\" }\n", "config_drift", INCIDENT_OPEN},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < 2 * rw_countof(rows); k++) {
+		const size_t row = k / 2;
+		rw_cleanup(str_done) struct str text = {0};
+		const char *jobs = strstr(yaml, "jobs:");
+		str_addf(&text, "%.*s%s%s", (int)(jobs - yaml), yaml, rows[row].link, jobs);
+		struct config *next = config_of(text.s);
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		struct finding f = finding_of(1, rows[row].cause, "e10", NULL, 1);
+		ledger_take(l, &f);
+		const struct incident **v;
+		assert_int_equal(ledger_incidents(l, &v), 1);
+		if (k % 2) {
+			rw_cleanup(freep) char *json = incident_json_text(v[0]);
+			ledger_free(l);
+			l = ledger_new(next->fabric, NULL, NULL);
+			assert_int_equal(ledger_restore(l, json), 0);
+		} else {
+			ledger_reload(l, next->fabric);
+		}
+		assert_int_equal(ledger_incidents(l, &v), 1);
+		assert_int_equal(v[0]->state, rows[row].expected);
+		if (v[0]->state == INCIDENT_CLOSED)
+			assert_non_null(strstr(v[0]->timeline[v[0]->n_timeline - 1].text,
+				"its port is declared as a link now"));
+		ledger_free(l);
+		config_free(next);
+	}
+	config_free(c);
+}
+
 /* One window of an analyzer: what it says of the ghost, and of another port of the device. */
 static void judge_window(struct ledger *l, int window, char ghost, char other)
 {
 	const struct {
 		char says;
-		const char *port;
-	} ports[] = {{ghost, "e1"}, {other, "e49"}};
+		const char *port, *host;
+	} ports[] = {{ghost, "e1", "node-1"}, {other, "e49", NULL}};
 	for (size_t k = 0; k < rw_countof(ports); k++) {
-		struct finding f = finding_of(window, "pfc_storm", ports[k].port, NULL, 2);
+		struct finding f = finding_of(window, "pfc_storm", ports[k].port, ports[k].host, 2);
 		f.analyzer = "pause_storm";
 		f.verdict = ports[k].says == 'O' ? FINDING_OVER
 			: ports[k].says == 'U'   ? FINDING_UNDER
@@ -1369,6 +1415,7 @@ int main(void)
 		cmocka_unit_test(test_worst_first),
 		cmocka_unit_test(test_storm_is_linear),
 		cmocka_unit_test(test_subject_gone),
+		cmocka_unit_test(test_neighbour_declared),
 		cmocka_unit_test(test_judged_by_nobody),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
