@@ -489,9 +489,6 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	struct config **ret, struct err_list *errors);
 /* config_text_unlinked - as config_text(), without the links: for who writes others. */
 char *config_text_unlinked(const struct config *config);
-/* config_port_outside - is @port of @device no part of the fabric? 'ports:' of the device decides;
- * where it says nothing, @management does: what the device's profile says of the port. */
-bool config_port_outside(const struct config_device *device, const char *port, bool management);
 
 /* config_fabric_ports - @self with .outside of its ports as above; @device may be another than the
  * one that reported. The ports are copied into @a. */

@@ -272,7 +272,8 @@ static void build_judge(struct build *build)
 			"judge: expected 'agents:' too, so that it knows for whom to wait");
 }
 
-void build_agents(struct build *build)
+/* Who asks which device, and who judges; after the devices. */
+static void build_agents(struct build *build)
 {
 	struct config *c = build->c;
 	struct smap *seen = smap_new();
@@ -351,7 +352,8 @@ static void alerts_receiver(struct build *build, struct config_receiver *receive
 		receiver->name = receiver->kind->name;
 }
 
-void build_alerts(struct build *build)
+/* The receivers of alerts. */
+static void build_alerts(struct build *build)
 {
 	struct config *c = build->c;
 	const struct config_alerts *alerts = c->tree->alerts;
@@ -393,7 +395,8 @@ static void ship_sink(struct build *build, struct config_sink *sink)
 	build_tls(build, sink->tls_node, sink->tls_ca, sink->tls_cert, sink->tls_key);
 }
 
-void build_ship(struct build *build)
+/* Where the store's content goes as well. */
+static void build_ship(struct build *build)
 {
 	struct config *c = build->c;
 	struct config_ship *ship = c->tree->store->ship;

@@ -32,12 +32,6 @@ void build_tls(struct build *build, const struct yaml_node *section, const char 
 /* config_scraped_keep - the others are let go: hosts that no switch of @agent is linked to. Of a
  * host without a link the first agent takes care. */
 void config_scraped_keep(struct config *config, const char *agent);
-/* build_agents - who asks which device, and who judges; after the devices. config_agents.c. */
-void build_agents(struct build *build);
-/* build_alerts - the receivers of alerts; build_ship - where the store's content goes as well.
- * config_alerts.c. */
-void build_alerts(struct build *build);
-void build_ship(struct build *build);
 
 /*
  * build_credential - the credential that the key 'credentials' of @section names: @name, NULL when

@@ -28,7 +28,10 @@ static bool globs_match(const char *const *globs, size_t n, const char *text)
 	return false;
 }
 
-bool config_port_outside(const struct config_device *device, const char *port, bool management)
+/* Is @port of @device no part of the fabric? 'ports:' of the device decides; where it says
+ * nothing, @management does: what the device's profile says of the port. */
+static bool config_port_outside(
+	const struct config_device *device, const char *port, bool management)
 {
 	if (globs_match(device->include.v, device->include.n, port))
 		return false;

@@ -182,7 +182,6 @@ int schema_check_text(const char *text, struct err *e);
 int schema_check_source(const char *text, struct err *e);
 int schema_check_hosts(const char *text, struct err *e); /* "node-001,gpu-*" */
 int schema_check_address(const char *text, struct err *e);
-int schema_check_listen(const char *text, struct err *e);
 int schema_check_sflow_port(const char *text, struct err *e); /* "7=Ethernet4" */
 int schema_check_port_pair(const char *text, struct err *e); /* "ens1f0np0=mlx5_0" */
 int schema_check_objects(const char *text, struct err *e); /* config/push_objects.h */

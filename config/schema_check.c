@@ -101,7 +101,7 @@ int schema_check_address(const char *text, struct err *e)
 	return address_split(NULL, text, 1, &host, &port, e);
 }
 
-int schema_check_listen(const char *text, struct err *e)
+static int schema_check_listen(const char *text, struct err *e)
 {
 	const char *host;
 	uint16_t port = 0;

@@ -40,7 +40,8 @@ const char *alert_message_word(const struct alert_message *message)
 	return severity_name(message->severity);
 }
 
-void alert_message_name(struct str *out, const char *cause)
+/* "pfc_storm" as "PfcStorm", the usual form of alert names. */
+static void alert_message_name(struct str *out, const char *cause)
 {
 	bool upper = true;
 	for (const char *p = cause; *p; p++) {

@@ -68,9 +68,6 @@ struct alert_message *alert_message_new(
 struct alert_message *alert_message_test(const struct alert_context *context);
 void alert_message_free(struct alert_message *message); /* NULL is fine */
 
-/* alert_message_name - "pfc_storm" as "PfcStorm", the usual form of alert names. */
-void alert_message_name(struct str *out, const char *cause);
-
 /* alert_message_runbook_url - the runbook where it is a URL, else NULL. */
 const char *alert_message_runbook_url(const struct alert_message *message);
 

@@ -103,7 +103,9 @@ static json_t *other_top(const uint64_t *counters, uint32_t n, bool hex,
 	return o;
 }
 
-json_t *pcap_other_json(const struct pcap_other *other)
+/* The most frequent ones by name or number. The caller owns it; NULL when there was no such
+ * frame. */
+static json_t *pcap_other_json(const struct pcap_other *other)
 {
 	if (!other->frames)
 		return NULL;

@@ -28,10 +28,6 @@ struct pcap_other { /* zeroed to start */
 void pcap_other_add(struct pcap_other *other, const struct roce_packet *packet);
 void pcap_other_end(struct pcap_other *other);
 
-/* pcap_other_json - the most frequent ones by name or number. The caller owns it; NULL when there
- * was no such frame. */
-json_t *pcap_other_json(const struct pcap_other *other);
-
 /* What a person says about a capture. Zeroed: nothing. */
 struct pcap_options {
 	uint32_t sampling; /* one packet in N was captured; 0: not said */

@@ -71,7 +71,8 @@ static bool rows_wanted(const void *arg, const struct flow *flow)
 	return pcap_select_qp(ask->select, flow->key.dst_qp);
 }
 
-void pcap_rows_choose(struct pcap_rows *rows, struct pcap_reading *reading,
+/* The rows of @reading that @select lets through, by @sort, at most @top (0: all of them). */
+static void pcap_rows_choose(struct pcap_rows *rows, struct pcap_reading *reading,
 	const struct pcap_select *select, const struct pcap_sort *sort, size_t top)
 {
 	const struct rows_ask ask = {reading, select, sort};
@@ -83,7 +84,7 @@ void pcap_rows_choose(struct pcap_rows *rows, struct pcap_reading *reading,
 	rows->all = flow_table_choose(reading->analysis.flows, &choice, &rows->ids, &rows->n);
 }
 
-void pcap_rows_done(struct pcap_rows *rows)
+static void pcap_rows_done(struct pcap_rows *rows)
 {
 	free(rows->ids);
 	*rows = (struct pcap_rows){0};

@@ -28,12 +28,6 @@ struct pcap_rows {
 	size_t all; /* there would be without a limit */
 };
 
-/* pcap_rows_choose - the rows of @reading that @select lets through, by @sort, at most @top (0: all
- * of them). */
-void pcap_rows_choose(struct pcap_rows *rows, struct pcap_reading *reading,
-	const struct pcap_select *select, const struct pcap_sort *sort, size_t top);
-void pcap_rows_done(struct pcap_rows *rows);
-
 /* ---- the report ---- */
 
 /* What a person wants to see. */

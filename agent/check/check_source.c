@@ -302,16 +302,8 @@ static void source_keep_incident(
 			runbook));
 }
 
-static void source_say_incident(const struct open_incident *row, struct check_line *line)
-{
-	const enum check_state state = check_state_of(verdict_severity_state(row));
-	const char *what = str_or(row->headline, "");
-	if (!*what)
-		what = str_or(row->summary, "");
-	check_say(line, state, "incident %s: %.100s", str_or(row->id, ""), what);
-}
-
-enum check_state check_state_of(enum golden_state state)
+/* The state of a line for the state of a signal, or of the fabric. */
+static enum check_state check_state_of(enum golden_state state)
 {
 	static const enum check_state states[GOLDEN_STATES] = {[GOLDEN_UNKNOWN] = CHECK_UNKNOWN,
 		[GOLDEN_IDLE] = CHECK_OK,
@@ -319,6 +311,15 @@ enum check_state check_state_of(enum golden_state state)
 		[GOLDEN_WARNING] = CHECK_WARNING,
 		[GOLDEN_CRITICAL] = CHECK_CRITICAL};
 	return states[state];
+}
+
+static void source_say_incident(const struct open_incident *row, struct check_line *line)
+{
+	const enum check_state state = check_state_of(verdict_severity_state(row));
+	const char *what = str_or(row->headline, "");
+	if (!*what)
+		what = str_or(row->summary, "");
+	check_say(line, state, "incident %s: %.100s", str_or(row->id, ""), what);
 }
 
 /* The worst that is open with such a cause, wherever; NULL: none. */

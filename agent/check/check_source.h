@@ -124,6 +124,3 @@ void check_measured(const struct check_source *source, struct check_line *line,
  * that are not silenced. Returns how many these are. */
 size_t check_verdict(const struct check_source *source, const struct watch_answer *watch,
 	struct verdict *ret, struct check_line *line);
-
-/* check_state_of - the state of a line for the state of a signal, or of the fabric. */
-enum check_state check_state_of(enum golden_state state);

@@ -22,7 +22,28 @@
 
 #define IMPLAUSIBLE_MAX 100
 
-int profile_test_begin(struct profile_test *test, int64_t run_ns, int64_t limit_ns,
+struct profile_test { /* first in what each protocol keeps: the argument of its sink */
+	struct loop *loop;
+	struct loop_timer *limit; /* the device gets no longer than this */
+	struct entities *entities;
+	int64_t run_ns;
+	json_t *columns, *implausible, *identity; /* owned */
+	struct map *first; /* (entity, metric) -> index into .readings */
+	struct sample_list readings; /* the first one of each series */
+	size_t n_samples, n_moved;
+	char reason[256]; /* why it failed; "" while it has not */
+};
+
+static void profile_test_identity(
+	struct profile_test *test, const char *profile, const char *sysname, const char *descr)
+{
+	json_decref(test->identity);
+	test->identity = json_pack(
+		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
+}
+
+/* 0 or negative errno. profile_test_done also after a failure. */
+static int profile_test_begin(struct profile_test *test, int64_t run_ns, int64_t limit_ns,
 	void (*on_limit)(void *arg), void *arg, struct err *e)
 {
 	*test = (struct profile_test){.run_ns = run_ns};
@@ -39,7 +60,7 @@ int profile_test_begin(struct profile_test *test, int64_t run_ns, int64_t limit_
 	return 0;
 }
 
-void profile_test_done(struct profile_test *test)
+static void profile_test_done(struct profile_test *test)
 {
 	if (!test->loop)
 		return;
@@ -53,7 +74,9 @@ void profile_test_done(struct profile_test *test)
 	free(test->readings.v);
 }
 
-ptrdiff_t profile_test_first(struct profile_test *test, const struct sample *sample)
+/* Where the first reading of this series stands; -1 when @sample is the first, which is then
+ * kept. */
+static ptrdiff_t profile_test_first(struct profile_test *test, const struct sample *sample)
 {
 	struct sample_list *list = &test->readings;
 	uint64_t key = (uint64_t)sample->entity << 16 | sample->metric, at;
@@ -65,7 +88,8 @@ ptrdiff_t profile_test_first(struct profile_test *test, const struct sample *sam
 	return -1;
 }
 
-void profile_test_implausible(
+/* One line for a value that cannot be right; at most a hundred. */
+static void profile_test_implausible(
 	struct profile_test *test, const struct sample *sample, const char *why, double value)
 {
 	const struct entity *entity = entity_get(test->entities, sample->entity);
@@ -79,15 +103,7 @@ void profile_test_implausible(
 			"port", entity->port, "priority", priority, "why", why, "value", value));
 }
 
-void profile_test_identity(
-	struct profile_test *test, const char *profile, const char *sysname, const char *descr)
-{
-	json_decref(test->identity);
-	test->identity = json_pack(
-		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
-}
-
-const char *profile_test_wrong(const struct collector_value *value)
+static const char *profile_test_wrong(const struct collector_value *value)
 {
 	if (value->wrong_type < value->rows)
 		return "some wrong";
@@ -177,7 +193,9 @@ static bool column_given(const struct column_told *columns, size_t n, const char
 	return false;
 }
 
-void profile_test_fallbacks(json_t *columns)
+/* "not needed" stays the verdict of a fallback only where another column gave its value; else it
+ * is "empty" like any other. */
+static void profile_test_fallbacks(json_t *columns)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const size_t n = json_array_size(columns);
@@ -190,13 +208,16 @@ void profile_test_fallbacks(json_t *columns)
 				json_array_get(columns, i), "verdict", json_string("empty"));
 }
 
-void profile_test_fail(struct profile_test *test, const char *reason)
+/* Ends the run with a reason. */
+static void profile_test_fail(struct profile_test *test, const char *reason)
 {
 	snprintf(test->reason, sizeof(test->reason), "%s", reason);
 	loop_stop(test->loop);
 }
 
-int profile_test_error(const struct profile_test *test, const char *device, struct err *e)
+/* That reason as an error, -EIO: with the device's name once, and without the advice to run this
+ * very command. */
+static int profile_test_error(const struct profile_test *test, const char *device, struct err *e)
 {
 	static const char advice[] = ". Try: rocewatch profile test";
 	const char *cut = strstr(test->reason, advice);
@@ -208,7 +229,8 @@ int profile_test_error(const struct profile_test *test, const char *device, stru
 	return err_set(e, -EIO, "%s: %.*s", device, n, test->reason);
 }
 
-bool profile_test_target_failed(struct profile_test *test, const struct target *target)
+/* Ends the run when the target could not be reached. */
+static bool profile_test_target_failed(struct profile_test *test, const struct target *target)
 {
 	if (target->state != TARGET_BACKOFF)
 		return false;
@@ -359,6 +381,454 @@ static const struct view gnmi_view = {
 	.empty = "no leaves",
 };
 
+/* ---- of each sink: who the device says it is, and what a test does not look at ---- */
+
+static void test_on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+{
+	profile_test_identity(arg, profile, sysname, descr);
+}
+
+static void test_on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+}
+
+static void test_on_flows(void *arg, const struct flow_sample *flows, size_t n)
+{
+}
+
+static void test_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
+{
+}
+
+/*
+ * profile_test_gnmi - "profile test" over gNMI: subscribes, waits until every stream of the profile
+ * had its first round and the time is over, and reports path by path what came.
+ */
+
+struct gnmi_test {
+	struct profile_test test;
+	struct loop_timer *end; /* runs from the first round on */
+	struct gnmi_target *target;
+	bool *moved; /* by index of the first readings */
+	size_t cap_moved;
+	bool up;
+};
+
+/* ---- paths --------------------------------------------------------------- */
+
+static const char *gnmi_leaf_verdict(const struct collector_value *leaf)
+{
+	static const char *const of_stream[] = {[OUTCOME_HAS_NONE] = "has none",
+		[OUTCOME_REFUSED] = "refused",
+		[OUTCOME_SILENT] = "silent"};
+	if (leaf->rows == 0 && leaf->outcome != OUTCOME_FINE)
+		return of_stream[leaf->outcome];
+	if (leaf->rows == 0)
+		return leaf->fallback ? "not needed" : "empty";
+	if (leaf->wrong_type)
+		return profile_test_wrong(leaf);
+	if (leaf->zero == leaf->rows)
+		return "all zero";
+	return "answers";
+}
+
+static json_t *gnmi_word_or_null(const char *text)
+{
+	if (*text)
+		return json_string_or_null(text);
+	return json_null();
+}
+
+static void gnmi_add_leaf(void *arg, const struct collector_value *leaf)
+{
+	struct gnmi_test *gnmi = arg;
+	json_array_append_new(gnmi->test.columns,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s, s:o}", "table",
+			leaf->table, "cadence", leaf->slow ? "slow" : "fast", "how", leaf->how,
+			"path", leaf->path, "value", leaf->what, "verdict", gnmi_leaf_verdict(leaf),
+			"rows", (json_int_t)leaf->rows, "zero", (json_int_t)leaf->zero,
+			"wrong_type", (json_int_t)leaf->wrong_type, "type",
+			gnmi_word_or_null(leaf->type), "doc", leaf->doc, "trouble",
+			gnmi_word_or_null(leaf->trouble)));
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static void gnmi_judge(struct gnmi_test *gnmi, size_t at, const struct sample *sample)
+{
+	const struct sample *first = &gnmi->test.readings.v[at];
+	double value = sample_number(sample->metric, sample->value);
+	bool counter = metric_info(sample->metric)->kind == METRIC_COUNTER;
+	if (counter && sample->value != first->value && !gnmi->moved[at]) {
+		gnmi->moved[at] = true;
+		gnmi->test.n_moved++;
+	}
+	if (sample->flags & SF_SUSPECT)
+		profile_test_implausible(&gnmi->test, sample, "faster than can be", value);
+	if (counter && sample->value < first->value && !(sample->flags & SF_RESTART))
+		profile_test_implausible(&gnmi->test, sample, "went back without a restart", value);
+}
+
+static void gnmi_test_on_samples(void *arg, const struct sample *samples, size_t n)
+{
+	struct gnmi_test *gnmi = arg;
+	gnmi->test.n_samples += n;
+	for (size_t i = 0; i < n; i++) {
+		ptrdiff_t at = profile_test_first(&gnmi->test, &samples[i]);
+		if (at >= 0) {
+			gnmi_judge(gnmi, (size_t)at, &samples[i]);
+			continue;
+		}
+		size_t last = gnmi->test.readings.n - 1;
+		rw_grow(gnmi->moved, last, gnmi->cap_moved);
+		gnmi->moved[last] = false;
+	}
+}
+
+static void gnmi_test_on_target(void *arg, const struct target *state)
+{
+	struct gnmi_test *gnmi = arg;
+	if (profile_test_target_failed(&gnmi->test, state))
+		return;
+	if (state->state == TARGET_UP && !gnmi->up) {
+		gnmi->up = true;
+		loop_timer_start(gnmi->end, gnmi->test.run_ns, 0);
+	}
+}
+
+static void gnmi_test_on_end(void *arg)
+{
+	struct gnmi_test *gnmi = arg;
+	loop_stop(gnmi->test.loop);
+}
+
+static void gnmi_test_on_limit(void *arg)
+{
+	struct gnmi_test *gnmi = arg;
+	if (gnmi->up)
+		loop_stop(gnmi->test.loop);
+	else
+		profile_test_fail(&gnmi->test, "no stream delivered within the time allowed");
+}
+
+static json_t *gnmi_test_json(struct gnmi_test *gnmi, const char *device)
+{
+	const struct profile_test *test = &gnmi->test;
+	const struct target *state = gnmi_target_state(gnmi->target);
+	const struct gnmi_target_counts counts = gnmi_target_counts(gnmi->target);
+	double p50, p95;
+	target_poll_quantiles(state, &p50, &p95);
+	gnmi_target_values(gnmi->target, gnmi_add_leaf, gnmi);
+	profile_test_fallbacks(test->columns);
+	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:o}",
+		"target", device, "protocol", "gnmi", "address", state->address, "device",
+		test->identity, "columns", test->columns, "implausible", test->implausible,
+		"values", (json_int_t)test->n_samples, "series", (json_int_t)test->readings.n,
+		"moved", (json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "messages",
+		(json_int_t)counts.messages, "refused", (json_int_t)counts.refused, "unknown_paths",
+		(json_int_t)counts.unknown_paths, "unknown_path",
+		gnmi_word_or_null(counts.unknown_path));
+}
+
+static int profile_test_gnmi(const struct config_device *device, const struct config *config,
+	int64_t run_ns, json_t **ret, struct err *e)
+{
+	struct gnmi_test gnmi = {0};
+	const struct sink sink = {&gnmi, gnmi_test_on_samples, test_on_flows, gnmi_test_on_target,
+		test_on_device, test_on_port, test_on_event};
+	int64_t limit_ns = run_ns + 6 * device->gnmi->timeout_ns;
+	int r = profile_test_begin(&gnmi.test, run_ns, limit_ns, gnmi_test_on_limit, &gnmi, e);
+	if (r < 0)
+		return r;
+	gnmi.end = loop_timer_new(gnmi.test.loop, gnmi_test_on_end, &gnmi);
+	r = gnmi_target_new(
+		gnmi.test.loop, gnmi.test.entities, device, config, &sink, &gnmi.target, e);
+	if (r < 0) {
+		r = -EINVAL;
+	} else {
+		loop_run(gnmi.test.loop);
+		if (*gnmi.test.reason)
+			r = profile_test_error(&gnmi.test, device->name, e);
+		else
+			*ret = gnmi_test_json(&gnmi, device->name);
+		gnmi_target_free(gnmi.target);
+	}
+	loop_timer_free(gnmi.end);
+	free(gnmi.moved);
+	profile_test_done(&gnmi.test);
+	return r;
+}
+
+/* profile_test_scrape - "profile test" of a host's exporters: the same leaves and judgement, of two
+ * scrapes. */
+
+extern const struct collector collector_scrape;
+
+struct scrape_test {
+	struct gnmi_test gnmi; /* first: what its sink is given */
+	void *instance;
+};
+
+static void scrape_test_on_target(void *arg, const struct target *state)
+{
+	struct scrape_test *scrape = arg;
+	profile_test_target_failed(&scrape->gnmi.test, state);
+	if (state->polls >= 2)
+		loop_stop(scrape->gnmi.test.loop);
+}
+
+static void scrape_test_on_limit(void *arg)
+{
+	struct scrape_test *scrape = arg;
+	profile_test_fail(&scrape->gnmi.test, "no second answer within the time allowed");
+}
+
+static void scrape_test_on_figure(void *arg, const char *key, const char *unit, double value)
+{
+	if (str_eq(key, "unknown"))
+		*(double *)arg = value;
+}
+
+static json_t *scrape_test_json(struct scrape_test *scrape, const char *device)
+{
+	const struct profile_test *test = &scrape->gnmi.test;
+	const struct target *state = collector_scrape.state(scrape->instance);
+	double p50, p95, unknown = 0; /* of all scrapes */
+	target_poll_quantiles(state, &p50, &p95);
+	collector_scrape.values(scrape->instance, gnmi_add_leaf, &scrape->gnmi);
+	collector_scrape.figures(scrape->instance, scrape_test_on_figure, &unknown);
+	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I}", "target",
+		device, "protocol", "scrape", "address", state->address, "device", test->identity,
+		"columns", test->columns, "implausible", test->implausible, "values",
+		(json_int_t)test->n_samples, "series", (json_int_t)test->readings.n, "moved",
+		(json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "unknown_paths",
+		(json_int_t)(unknown / (double)state->polls));
+}
+
+static int profile_test_scrape(const struct config_device *device, const struct config *config,
+	int64_t run_ns, json_t **ret, struct err *e)
+{
+	struct scrape_test scrape = {0};
+	struct profile_test *test = &scrape.gnmi.test;
+	const struct sink sink = {&scrape, gnmi_test_on_samples, test_on_flows,
+		scrape_test_on_target, test_on_device, test_on_port, test_on_event};
+	struct config_scraped asked = *config_scraped_host(config, device->name);
+	struct config_scrape often = *asked.scrape;
+	asked.scrape = &often;
+	often.interval_ns = run_ns;
+	int r = profile_test_begin(
+		test, run_ns, 3 * run_ns + 2 * often.timeout_ns, scrape_test_on_limit, &scrape, e);
+	if (r < 0)
+		return r;
+	const struct collector_env env = {.loop = test->loop,
+		.entities = test->entities,
+		.config = config,
+		.sink = &sink,
+		.row = &collector_scrape};
+	r = collector_scrape.open(&env, &asked, &scrape.instance, e);
+	if (r < 0) {
+		r = -EINVAL;
+	} else {
+		loop_run(test->loop);
+		if (*test->reason)
+			r = profile_test_error(test, device->name, e);
+		else
+			*ret = scrape_test_json(&scrape, device->name);
+		collector_scrape.close(scrape.instance);
+	}
+	free(scrape.gnmi.moved);
+	profile_test_done(test);
+	return r;
+}
+
+/*
+ * profile_test_snmp - "profile test" over SNMP: polls the device twice. The first poll says which
+ * columns answer, the second which counters move and whether they can be right.
+ */
+
+#define LINE_RATE_MARGIN 1.02 /* clocks of the two readings are not the same */
+
+struct snmp_test {
+	struct profile_test test;
+	struct snmp_target *target;
+	struct smap *speeds; /* port -> bit/s */
+	uint64_t polls;
+};
+
+/* ---- columns ------------------------------------------------------------- */
+
+static const char *snmp_column_verdict(const struct collector_value *column)
+{
+	if (column->pending)
+		return "not read yet";
+	if (column->rows == 0) {
+		if (column->fallback)
+			return "not needed";
+		return "empty";
+	}
+	if (column->wrong_type)
+		return profile_test_wrong(column);
+	if (column->no_cell)
+		return "no cell size";
+	if (column->zero == column->rows)
+		return "all zero";
+	return "answers";
+}
+
+static void snmp_add_column(void *arg, const struct collector_value *column)
+{
+	struct snmp_test *snmp = arg;
+	const char *type = NULL;
+	if (*column->type)
+		type = column->type;
+	json_array_append_new(snmp->test.columns,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table",
+			column->table, "cadence", column->slow ? "slow" : "fast", "oid",
+			column->path, "value", column->what, "verdict", snmp_column_verdict(column),
+			"rows", (json_int_t)column->rows, "zero", (json_int_t)column->zero,
+			"wrong_type", (json_int_t)column->wrong_type, "type",
+			json_string_or_null(type), "doc", column->doc));
+}
+
+/* ---- two readings of one counter ------------------------------------------ */
+
+static bool snmp_counts_octets(unsigned metric)
+{
+	return metric == M_PORT_IN_OCTETS || metric == M_PORT_OUT_OCTETS ||
+		metric == M_QUEUE_OUT_OCTETS;
+}
+
+static bool snmp_counts_pause(unsigned metric)
+{
+	return metric == M_PFC_RX_PAUSE_NS || metric == M_PFC_TX_PAUSE_NS;
+}
+
+static void snmp_judge_rate(struct snmp_test *snmp, const struct sample *sample, double per_s)
+{
+	struct profile_test *test = &snmp->test;
+	const struct entity *entity = entity_get(test->entities, sample->entity);
+	uint64_t speed_bps = 0;
+	smap_get(snmp->speeds, entity->port, strlen(entity->port), &speed_bps);
+	if (snmp_counts_octets(sample->metric) && speed_bps &&
+		per_s * 8 > (double)speed_bps * LINE_RATE_MARGIN)
+		profile_test_implausible(test, sample, "faster than the line, bit/s", per_s * 8);
+	if (snmp_counts_pause(sample->metric) && per_s > (double)NS_PER_S * LINE_RATE_MARGIN)
+		profile_test_implausible(test, sample,
+			"paused longer than the time between the readings, ns per s", per_s);
+}
+
+static void snmp_judge(
+	struct snmp_test *snmp, const struct sample *first, const struct sample *second)
+{
+	if (metric_info(second->metric)->kind != METRIC_COUNTER || second->t_ns <= first->t_ns)
+		return;
+	if (second->value != first->value)
+		snmp->test.n_moved++;
+	if (second->flags & SF_RESTART)
+		return;
+	if (second->value >= first->value) {
+		double seconds = (double)(second->t_ns - first->t_ns) / (double)NS_PER_S;
+		snmp_judge_rate(snmp, second, (double)(second->value - first->value) / seconds);
+	} else if (!(second->flags & SF_WRAP32)) {
+		profile_test_implausible(&snmp->test, second, "went back without a restart",
+			(double)first->value - (double)second->value);
+	}
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static void snmp_test_on_samples(void *arg, const struct sample *samples, size_t n)
+{
+	struct snmp_test *snmp = arg;
+	snmp->test.n_samples += n;
+	for (size_t i = 0; i < n; i++) {
+		ptrdiff_t at = profile_test_first(&snmp->test, &samples[i]);
+		if (at >= 0 && snmp->polls > 0)
+			snmp_judge(snmp, &snmp->test.readings.v[at], &samples[i]);
+	}
+}
+
+static void snmp_test_on_target(void *arg, const struct target *state)
+{
+	struct snmp_test *snmp = arg;
+	profile_test_target_failed(&snmp->test, state);
+	if (state->polls == snmp->polls)
+		return;
+	snmp->polls = state->polls;
+	if (state->polls == 1)
+		snmp_target_values(snmp->target, snmp_add_column, snmp);
+	if (state->polls >= 2)
+		loop_stop(snmp->test.loop);
+}
+
+static void snmp_test_on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+	struct snmp_test *snmp = arg;
+	smap_put(snmp->speeds, port, strlen(port), speed_bps);
+}
+
+static void snmp_test_on_limit(void *arg)
+{
+	struct snmp_test *snmp = arg;
+	profile_test_fail(&snmp->test, "no complete poll within the time allowed");
+}
+
+static json_t *snmp_test_json(const struct snmp_test *snmp, const struct config_device *device)
+{
+	const struct profile_test *test = &snmp->test;
+	const struct target *state = snmp_target_state(snmp->target);
+	double p50, p95, deadline_s = NAN;
+	target_poll_quantiles(state, &p50, &p95);
+	if (device->snmp->deadline_ns)
+		deadline_s = (double)device->snmp->deadline_ns / NS_PER_S;
+	profile_test_fallbacks(test->columns);
+	return json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:o, s:i}", "target",
+		device->name, "address", state->address, "device", test->identity, "columns",
+		test->columns, "implausible", test->implausible, "values",
+		(json_int_t)(test->n_samples / 2), "moved", (json_int_t)test->n_moved, "poll_s",
+		json_number_or_null(p50), "deadline_s", json_number_or_null(deadline_s),
+		"max_repetitions", (int)snmp_target_state(snmp->target)->max_repetitions);
+}
+
+static int profile_test_snmp(const struct config_device *device, const struct config *config,
+	int64_t run_ns, json_t **ret, struct err *e)
+{
+	struct snmp_test snmp = {0};
+	const struct sink sink = {&snmp, snmp_test_on_samples, test_on_flows, snmp_test_on_target,
+		test_on_device, snmp_test_on_port, test_on_event};
+	struct config_snmp patient = *device->snmp;
+	struct config_device asked = *device;
+	asked.snmp = &patient;
+	/* A slow answer is still an answer: how slow is what the test is there to tell. */
+	if (patient.deadline_ns < TEST_POLL_NS)
+		patient.deadline_ns = TEST_POLL_NS;
+	int64_t limit_ns = 2 * (run_ns + patient.deadline_ns) + 5 * NS_PER_S;
+	int r = profile_test_begin(&snmp.test, run_ns, limit_ns, snmp_test_on_limit, &snmp, e);
+	if (r < 0)
+		return r;
+	snmp.speeds = smap_new();
+	snmp_init();
+	r = snmp_target_new(
+		snmp.test.loop, snmp.test.entities, &asked, config, &sink, &snmp.target, e);
+	if (r < 0) {
+		r = -EINVAL;
+	} else {
+		loop_run(snmp.test.loop);
+		if (*snmp.test.reason)
+			r = profile_test_error(&snmp.test, device->name, e);
+		else
+			*ret = snmp_test_json(&snmp, device);
+		snmp_target_free(snmp.target);
+	}
+	smap_free(snmp.speeds);
+	profile_test_done(&snmp.test);
+	return r;
+}
+
 /* ---- the question -------------------------------------------------------- */
 
 /* What the command line says, with the device that is asked. */
@@ -371,8 +841,6 @@ struct test_ask {
 	const struct config *config; /* may be NULL */
 	const struct config_device *configured; /* NULL: by address */
 };
-
-extern const struct collector collector_scrape;
 
 typedef int profile_test_fn(const struct config_device *device, const struct config *config,
 	int64_t run_ns, json_t **ret, struct err *e);
@@ -565,465 +1033,4 @@ int profile_test(const struct command *command, struct command_args *args,
 		return usage_error(command, "device %s is not configured for %s", target,
 			gnmi ? "gNMI" : "SNMP");
 	return test_snmp(&ask, args->g);
-}
-
-/*
- * profile_test_gnmi - "profile test" over gNMI: subscribes, waits until every stream of the profile
- * had its first round and the time is over, and reports path by path what came.
- */
-
-struct gnmi_test {
-	struct profile_test test;
-	struct loop_timer *end; /* runs from the first round on */
-	struct gnmi_target *target;
-	bool *moved; /* by index of the first readings */
-	size_t cap_moved;
-	bool up;
-};
-
-/* ---- paths --------------------------------------------------------------- */
-
-static const char *gnmi_leaf_verdict(const struct collector_value *leaf)
-{
-	static const char *const of_stream[] = {[OUTCOME_HAS_NONE] = "has none",
-		[OUTCOME_REFUSED] = "refused",
-		[OUTCOME_SILENT] = "silent"};
-	if (leaf->rows == 0 && leaf->outcome != OUTCOME_FINE)
-		return of_stream[leaf->outcome];
-	if (leaf->rows == 0)
-		return leaf->fallback ? "not needed" : "empty";
-	if (leaf->wrong_type)
-		return profile_test_wrong(leaf);
-	if (leaf->zero == leaf->rows)
-		return "all zero";
-	return "answers";
-}
-
-static json_t *gnmi_word_or_null(const char *text)
-{
-	if (*text)
-		return json_string_or_null(text);
-	return json_null();
-}
-
-static void gnmi_add_leaf(void *arg, const struct collector_value *leaf)
-{
-	struct gnmi_test *gnmi = arg;
-	json_array_append_new(gnmi->test.columns,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s, s:o}", "table",
-			leaf->table, "cadence", leaf->slow ? "slow" : "fast", "how", leaf->how,
-			"path", leaf->path, "value", leaf->what, "verdict", gnmi_leaf_verdict(leaf),
-			"rows", (json_int_t)leaf->rows, "zero", (json_int_t)leaf->zero,
-			"wrong_type", (json_int_t)leaf->wrong_type, "type",
-			gnmi_word_or_null(leaf->type), "doc", leaf->doc, "trouble",
-			gnmi_word_or_null(leaf->trouble)));
-}
-
-/* ---- the sink ------------------------------------------------------------ */
-
-static void gnmi_judge(struct gnmi_test *gnmi, size_t at, const struct sample *sample)
-{
-	const struct sample *first = &gnmi->test.readings.v[at];
-	double value = sample_number(sample->metric, sample->value);
-	bool counter = metric_info(sample->metric)->kind == METRIC_COUNTER;
-	if (counter && sample->value != first->value && !gnmi->moved[at]) {
-		gnmi->moved[at] = true;
-		gnmi->test.n_moved++;
-	}
-	if (sample->flags & SF_SUSPECT)
-		profile_test_implausible(&gnmi->test, sample, "faster than can be", value);
-	if (counter && sample->value < first->value && !(sample->flags & SF_RESTART))
-		profile_test_implausible(&gnmi->test, sample, "went back without a restart", value);
-}
-
-static void gnmi_test_on_samples(void *arg, const struct sample *samples, size_t n)
-{
-	struct gnmi_test *gnmi = arg;
-	gnmi->test.n_samples += n;
-	for (size_t i = 0; i < n; i++) {
-		ptrdiff_t at = profile_test_first(&gnmi->test, &samples[i]);
-		if (at >= 0) {
-			gnmi_judge(gnmi, (size_t)at, &samples[i]);
-			continue;
-		}
-		size_t last = gnmi->test.readings.n - 1;
-		rw_grow(gnmi->moved, last, gnmi->cap_moved);
-		gnmi->moved[last] = false;
-	}
-}
-
-static void gnmi_test_on_target(void *arg, const struct target *state)
-{
-	struct gnmi_test *gnmi = arg;
-	if (profile_test_target_failed(&gnmi->test, state))
-		return;
-	if (state->state == TARGET_UP && !gnmi->up) {
-		gnmi->up = true;
-		loop_timer_start(gnmi->end, gnmi->test.run_ns, 0);
-	}
-}
-
-static void gnmi_test_on_device(
-	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
-{
-	struct gnmi_test *gnmi = arg;
-	profile_test_identity(&gnmi->test, profile, sysname, descr);
-}
-
-static void gnmi_test_on_port(
-	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
-{
-}
-
-static void gnmi_test_on_flows(void *arg, const struct flow_sample *flows, size_t n)
-{
-}
-
-static void gnmi_test_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
-	const char *port, const char *text)
-{
-}
-
-static void gnmi_test_on_end(void *arg)
-{
-	struct gnmi_test *gnmi = arg;
-	loop_stop(gnmi->test.loop);
-}
-
-static void gnmi_test_on_limit(void *arg)
-{
-	struct gnmi_test *gnmi = arg;
-	if (gnmi->up)
-		loop_stop(gnmi->test.loop);
-	else
-		profile_test_fail(&gnmi->test, "no stream delivered within the time allowed");
-}
-
-static json_t *gnmi_test_json(struct gnmi_test *gnmi, const char *device)
-{
-	const struct profile_test *test = &gnmi->test;
-	const struct target *state = gnmi_target_state(gnmi->target);
-	const struct gnmi_target_counts counts = gnmi_target_counts(gnmi->target);
-	double p50, p95;
-	target_poll_quantiles(state, &p50, &p95);
-	gnmi_target_values(gnmi->target, gnmi_add_leaf, gnmi);
-	profile_test_fallbacks(test->columns);
-	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:o}",
-		"target", device, "protocol", "gnmi", "address", state->address, "device",
-		test->identity, "columns", test->columns, "implausible", test->implausible,
-		"values", (json_int_t)test->n_samples, "series", (json_int_t)test->readings.n,
-		"moved", (json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "messages",
-		(json_int_t)counts.messages, "refused", (json_int_t)counts.refused, "unknown_paths",
-		(json_int_t)counts.unknown_paths, "unknown_path",
-		gnmi_word_or_null(counts.unknown_path));
-}
-
-int profile_test_gnmi(const struct config_device *device, const struct config *config,
-	int64_t run_ns, json_t **ret, struct err *e)
-{
-	struct gnmi_test gnmi = {0};
-	const struct sink sink = {&gnmi, gnmi_test_on_samples, gnmi_test_on_flows,
-		gnmi_test_on_target, gnmi_test_on_device, gnmi_test_on_port, gnmi_test_on_event};
-	int64_t limit_ns = run_ns + 6 * device->gnmi->timeout_ns;
-	int r = profile_test_begin(&gnmi.test, run_ns, limit_ns, gnmi_test_on_limit, &gnmi, e);
-	if (r < 0)
-		return r;
-	gnmi.end = loop_timer_new(gnmi.test.loop, gnmi_test_on_end, &gnmi);
-	r = gnmi_target_new(
-		gnmi.test.loop, gnmi.test.entities, device, config, &sink, &gnmi.target, e);
-	if (r < 0) {
-		r = -EINVAL;
-	} else {
-		loop_run(gnmi.test.loop);
-		if (*gnmi.test.reason)
-			r = profile_test_error(&gnmi.test, device->name, e);
-		else
-			*ret = gnmi_test_json(&gnmi, device->name);
-		gnmi_target_free(gnmi.target);
-	}
-	loop_timer_free(gnmi.end);
-	free(gnmi.moved);
-	profile_test_done(&gnmi.test);
-	return r;
-}
-
-/* profile_test_scrape - "profile test" of a host's exporters: the same leaves and judgement, of two
- * scrapes. */
-
-struct scrape_test {
-	struct gnmi_test gnmi; /* first: what its sink is given */
-	void *instance;
-};
-
-static void scrape_test_on_target(void *arg, const struct target *state)
-{
-	struct scrape_test *scrape = arg;
-	profile_test_target_failed(&scrape->gnmi.test, state);
-	if (state->polls >= 2)
-		loop_stop(scrape->gnmi.test.loop);
-}
-
-static void scrape_test_on_limit(void *arg)
-{
-	struct scrape_test *scrape = arg;
-	profile_test_fail(&scrape->gnmi.test, "no second answer within the time allowed");
-}
-
-static void scrape_test_on_figure(void *arg, const char *key, const char *unit, double value)
-{
-	if (str_eq(key, "unknown"))
-		*(double *)arg = value;
-}
-
-static json_t *scrape_test_json(struct scrape_test *scrape, const char *device)
-{
-	const struct profile_test *test = &scrape->gnmi.test;
-	const struct target *state = collector_scrape.state(scrape->instance);
-	double p50, p95, unknown = 0; /* of all scrapes */
-	target_poll_quantiles(state, &p50, &p95);
-	collector_scrape.values(scrape->instance, gnmi_add_leaf, &scrape->gnmi);
-	collector_scrape.figures(scrape->instance, scrape_test_on_figure, &unknown);
-	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I}", "target",
-		device, "protocol", "scrape", "address", state->address, "device", test->identity,
-		"columns", test->columns, "implausible", test->implausible, "values",
-		(json_int_t)test->n_samples, "series", (json_int_t)test->readings.n, "moved",
-		(json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "unknown_paths",
-		(json_int_t)(unknown / (double)state->polls));
-}
-
-int profile_test_scrape(const struct config_device *device, const struct config *config,
-	int64_t run_ns, json_t **ret, struct err *e)
-{
-	struct scrape_test scrape = {0};
-	struct profile_test *test = &scrape.gnmi.test;
-	const struct sink sink = {&scrape, gnmi_test_on_samples, gnmi_test_on_flows,
-		scrape_test_on_target, gnmi_test_on_device, gnmi_test_on_port, gnmi_test_on_event};
-	struct config_scraped asked = *config_scraped_host(config, device->name);
-	struct config_scrape often = *asked.scrape;
-	asked.scrape = &often;
-	often.interval_ns = run_ns;
-	int r = profile_test_begin(
-		test, run_ns, 3 * run_ns + 2 * often.timeout_ns, scrape_test_on_limit, &scrape, e);
-	if (r < 0)
-		return r;
-	const struct collector_env env = {.loop = test->loop,
-		.entities = test->entities,
-		.config = config,
-		.sink = &sink,
-		.row = &collector_scrape};
-	r = collector_scrape.open(&env, &asked, &scrape.instance, e);
-	if (r < 0) {
-		r = -EINVAL;
-	} else {
-		loop_run(test->loop);
-		if (*test->reason)
-			r = profile_test_error(test, device->name, e);
-		else
-			*ret = scrape_test_json(&scrape, device->name);
-		collector_scrape.close(scrape.instance);
-	}
-	free(scrape.gnmi.moved);
-	profile_test_done(test);
-	return r;
-}
-
-/*
- * profile_test_snmp - "profile test" over SNMP: polls the device twice. The first poll says which
- * columns answer, the second which counters move and whether they can be right.
- */
-
-#define LINE_RATE_MARGIN 1.02 /* clocks of the two readings are not the same */
-
-struct snmp_test {
-	struct profile_test test;
-	struct snmp_target *target;
-	struct smap *speeds; /* port -> bit/s */
-	uint64_t polls;
-};
-
-/* ---- columns ------------------------------------------------------------- */
-
-static const char *snmp_column_verdict(const struct collector_value *column)
-{
-	if (column->pending)
-		return "not read yet";
-	if (column->rows == 0) {
-		if (column->fallback)
-			return "not needed";
-		return "empty";
-	}
-	if (column->wrong_type)
-		return profile_test_wrong(column);
-	if (column->no_cell)
-		return "no cell size";
-	if (column->zero == column->rows)
-		return "all zero";
-	return "answers";
-}
-
-static void snmp_add_column(void *arg, const struct collector_value *column)
-{
-	struct snmp_test *snmp = arg;
-	const char *type = NULL;
-	if (*column->type)
-		type = column->type;
-	json_array_append_new(snmp->test.columns,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table",
-			column->table, "cadence", column->slow ? "slow" : "fast", "oid",
-			column->path, "value", column->what, "verdict", snmp_column_verdict(column),
-			"rows", (json_int_t)column->rows, "zero", (json_int_t)column->zero,
-			"wrong_type", (json_int_t)column->wrong_type, "type",
-			json_string_or_null(type), "doc", column->doc));
-}
-
-/* ---- two readings of one counter ------------------------------------------ */
-
-static bool snmp_counts_octets(unsigned metric)
-{
-	return metric == M_PORT_IN_OCTETS || metric == M_PORT_OUT_OCTETS ||
-		metric == M_QUEUE_OUT_OCTETS;
-}
-
-static bool snmp_counts_pause(unsigned metric)
-{
-	return metric == M_PFC_RX_PAUSE_NS || metric == M_PFC_TX_PAUSE_NS;
-}
-
-static void snmp_judge_rate(struct snmp_test *snmp, const struct sample *sample, double per_s)
-{
-	struct profile_test *test = &snmp->test;
-	const struct entity *entity = entity_get(test->entities, sample->entity);
-	uint64_t speed_bps = 0;
-	smap_get(snmp->speeds, entity->port, strlen(entity->port), &speed_bps);
-	if (snmp_counts_octets(sample->metric) && speed_bps &&
-		per_s * 8 > (double)speed_bps * LINE_RATE_MARGIN)
-		profile_test_implausible(test, sample, "faster than the line, bit/s", per_s * 8);
-	if (snmp_counts_pause(sample->metric) && per_s > (double)NS_PER_S * LINE_RATE_MARGIN)
-		profile_test_implausible(test, sample,
-			"paused longer than the time between the readings, ns per s", per_s);
-}
-
-static void snmp_judge(
-	struct snmp_test *snmp, const struct sample *first, const struct sample *second)
-{
-	if (metric_info(second->metric)->kind != METRIC_COUNTER || second->t_ns <= first->t_ns)
-		return;
-	if (second->value != first->value)
-		snmp->test.n_moved++;
-	if (second->flags & SF_RESTART)
-		return;
-	if (second->value >= first->value) {
-		double seconds = (double)(second->t_ns - first->t_ns) / (double)NS_PER_S;
-		snmp_judge_rate(snmp, second, (double)(second->value - first->value) / seconds);
-	} else if (!(second->flags & SF_WRAP32)) {
-		profile_test_implausible(&snmp->test, second, "went back without a restart",
-			(double)first->value - (double)second->value);
-	}
-}
-
-/* ---- the sink ------------------------------------------------------------ */
-
-static void snmp_test_on_samples(void *arg, const struct sample *samples, size_t n)
-{
-	struct snmp_test *snmp = arg;
-	snmp->test.n_samples += n;
-	for (size_t i = 0; i < n; i++) {
-		ptrdiff_t at = profile_test_first(&snmp->test, &samples[i]);
-		if (at >= 0 && snmp->polls > 0)
-			snmp_judge(snmp, &snmp->test.readings.v[at], &samples[i]);
-	}
-}
-
-static void snmp_test_on_target(void *arg, const struct target *state)
-{
-	struct snmp_test *snmp = arg;
-	profile_test_target_failed(&snmp->test, state);
-	if (state->polls == snmp->polls)
-		return;
-	snmp->polls = state->polls;
-	if (state->polls == 1)
-		snmp_target_values(snmp->target, snmp_add_column, snmp);
-	if (state->polls >= 2)
-		loop_stop(snmp->test.loop);
-}
-
-static void snmp_test_on_device(
-	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
-{
-	struct snmp_test *snmp = arg;
-	profile_test_identity(&snmp->test, profile, sysname, descr);
-}
-
-static void snmp_test_on_port(
-	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
-{
-	struct snmp_test *snmp = arg;
-	smap_put(snmp->speeds, port, strlen(port), speed_bps);
-}
-
-static void snmp_test_on_flows(void *arg, const struct flow_sample *flows, size_t n)
-{
-}
-
-static void snmp_test_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
-	const char *port, const char *text)
-{
-}
-
-static void snmp_test_on_limit(void *arg)
-{
-	struct snmp_test *snmp = arg;
-	profile_test_fail(&snmp->test, "no complete poll within the time allowed");
-}
-
-static json_t *snmp_test_json(const struct snmp_test *snmp, const struct config_device *device)
-{
-	const struct profile_test *test = &snmp->test;
-	const struct target *state = snmp_target_state(snmp->target);
-	double p50, p95, deadline_s = NAN;
-	target_poll_quantiles(state, &p50, &p95);
-	if (device->snmp->deadline_ns)
-		deadline_s = (double)device->snmp->deadline_ns / NS_PER_S;
-	profile_test_fallbacks(test->columns);
-	return json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:o, s:i}", "target",
-		device->name, "address", state->address, "device", test->identity, "columns",
-		test->columns, "implausible", test->implausible, "values",
-		(json_int_t)(test->n_samples / 2), "moved", (json_int_t)test->n_moved, "poll_s",
-		json_number_or_null(p50), "deadline_s", json_number_or_null(deadline_s),
-		"max_repetitions", (int)snmp_target_state(snmp->target)->max_repetitions);
-}
-
-int profile_test_snmp(const struct config_device *device, const struct config *config,
-	int64_t run_ns, json_t **ret, struct err *e)
-{
-	struct snmp_test snmp = {0};
-	const struct sink sink = {&snmp, snmp_test_on_samples, snmp_test_on_flows,
-		snmp_test_on_target, snmp_test_on_device, snmp_test_on_port, snmp_test_on_event};
-	struct config_snmp patient = *device->snmp;
-	struct config_device asked = *device;
-	asked.snmp = &patient;
-	/* A slow answer is still an answer: how slow is what the test is there to tell. */
-	if (patient.deadline_ns < TEST_POLL_NS)
-		patient.deadline_ns = TEST_POLL_NS;
-	int64_t limit_ns = 2 * (run_ns + patient.deadline_ns) + 5 * NS_PER_S;
-	int r = profile_test_begin(&snmp.test, run_ns, limit_ns, snmp_test_on_limit, &snmp, e);
-	if (r < 0)
-		return r;
-	snmp.speeds = smap_new();
-	snmp_init();
-	r = snmp_target_new(
-		snmp.test.loop, snmp.test.entities, &asked, config, &sink, &snmp.target, e);
-	if (r < 0) {
-		r = -EINVAL;
-	} else {
-		loop_run(snmp.test.loop);
-		if (*snmp.test.reason)
-			r = profile_test_error(&snmp.test, device->name, e);
-		else
-			*ret = snmp_test_json(&snmp, device);
-		snmp_target_free(snmp.target);
-	}
-	smap_free(snmp.speeds);
-	profile_test_done(&snmp.test);
-	return r;
 }

@@ -103,7 +103,8 @@ void page_add_range(struct str *out, const struct page_line *line, const char *u
 		str_addf(out, "; %zu of %zu values missing", missing, n);
 }
 
-void page_add_limit(struct str *out, const struct page_block *chart)
+/* ", limit 20 %" or nothing. */
+static void page_add_limit(struct str *out, const struct page_block *chart)
 {
 	if (isnan(chart->limit))
 		return;

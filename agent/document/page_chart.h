@@ -24,8 +24,6 @@ void page_add_spark(
 	struct str *out, const struct page_line *line, double top, size_t columns, bool ascii);
 /* page_add_range - "lowest 3, highest 9, last 4; 2 of 40 values are missing". */
 void page_add_range(struct str *out, const struct page_line *line, const char *unit);
-/* page_add_limit - ", limit 20 %" or nothing. */
-void page_add_limit(struct str *out, const struct page_block *chart);
 /* page_add_title - of a chart: "TITLE, limit 20 %". */
 void page_add_title(struct str *out, const struct page_block *chart);
 /* page_clock_chars - so many characters of the clock as tell the two ends of @chart apart: "03:14",

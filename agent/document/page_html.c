@@ -102,7 +102,8 @@ static void svg_limit(FILE *out, const struct page_block *times, double top)
 		LEFT, WIDE - RIGHT, svg_y(limit, top), svg_y(limit, top));
 }
 
-void page_write_svg_times(FILE *out, const struct page_block *times)
+/* The charts of a page, as SVG. */
+static void page_write_svg_times(FILE *out, const struct page_block *times)
 {
 	const double top = page_chart_round(page_chart_top(times));
 	fprintf(out,
@@ -123,7 +124,8 @@ void page_write_svg_times(FILE *out, const struct page_block *times)
 	fputs("</svg>\n", out);
 }
 
-void page_write_svg_bar(FILE *out, const struct page_block *bars, const struct page_line *bar)
+static void page_write_svg_bar(
+	FILE *out, const struct page_block *bars, const struct page_line *bar)
 {
 	const double top = page_chart_top(bars), value = bar->value, limit = bars->limit;
 	const char *color = str_or(page_color(bar->state), page_series_color(0));

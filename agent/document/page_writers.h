@@ -11,9 +11,6 @@ void page_write_html(FILE *out, const struct page *page);
 
 /* page_write_escaped - @text without markup of html; also fit for an attribute in quotes. */
 void page_write_escaped(FILE *out, const char *text);
-/* The charts of a page, as SVG. */
-void page_write_svg_times(FILE *out, const struct page_block *times);
-void page_write_svg_bar(FILE *out, const struct page_block *bars, const struct page_line *bar);
 /* page_color - of @state in a verdict, a table or a bar; NULL for an ordinary word. */
 const char *page_color(const char *state);
 /* page_series_color - of series @i of a chart. */

@@ -55,7 +55,4 @@ int past_import(const struct past_ask *ask, json_t **ret, struct err *e);
 /* past_api_of - by its word in `rocewatch import`. */
 enum past_api past_api_of(const char *name);
 
-/* past_profiles - adds the names of the profiles made for this, with commas between them. */
-void past_profiles(struct str *out);
-
 extern const struct view past_view;

@@ -66,7 +66,8 @@ static bool past_text_is(const struct profile_text *text, const char *name)
 	return strncmp(file, name, n) == 0 && strcmp(file + n, ".yaml") == 0;
 }
 
-void past_profiles(struct str *out)
+/* Adds the names of the profiles made for this, with commas between them. */
+static void past_profiles(struct str *out)
 {
 	for (const struct profile_text *text = past_texts; text->file; text++) {
 		const char *file = strchr(text->file, ':') + 1;

@@ -263,14 +263,15 @@ static void complete_tables(struct str *out)
 	complete_arguments(out);
 }
 
-void manual_bash(struct str *out)
+/* Completion of the shells. */
+static void manual_bash(struct str *out)
 {
 	str_add(out,
 		"# Completion of rocewatch for bash, made from the tables of the program.\n\n");
 	complete_tables(out);
 }
 
-void manual_zsh(struct str *out)
+static void manual_zsh(struct str *out)
 {
 	str_add(out,
 		"#compdef rocewatch\n# Made from the tables of the program when it is built.\n\n");

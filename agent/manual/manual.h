@@ -15,7 +15,3 @@ void manual_metrics(struct str *out); /* rocewatch-metrics(7) */
 
 /* manual_section - of the page of a command: 8 of a service, else 1. */
 int manual_section(const struct command *command);
-
-/* Completion of the shells. */
-void manual_bash(struct str *out);
-void manual_zsh(struct str *out);

@@ -11,12 +11,11 @@
 #include "agent/reports/report.h"
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"
-#include "agent/answers/common/report_pages.h"
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/answers/steps/steps_document.h"
 
-/* daily_report_page - the page of `report daily`. */
+/* The page. */
 
 static const struct column groups_columns[] = {
 	{"device", "device", COL_TEXT, false},
@@ -126,7 +125,7 @@ static void daily_load(struct page *page, const json_t *doc)
 		json_object_get(doc, "groups"));
 }
 
-struct page *daily_report_page(const json_t *doc)
+static struct page *daily_report_page(const json_t *doc)
 {
 	struct page *page = report_page("The day", doc);
 	page_heading(page, "The day in short");

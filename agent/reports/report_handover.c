@@ -8,13 +8,12 @@
 #include "agent/reports/report.h"
 #include "agent/answers/common/report_frame.h"
 #include "agent/answers/incident/incident_list.h"
-#include "agent/answers/common/report_pages.h"
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/reports/report_tuning.h"
 #include "agent/answers/status/status.h"
 
-/* handover_report_page - the page of `report handover`. */
+/* The page. */
 
 static const struct column watch_columns[] = {
 	{"state", "state", COL_STATE, false},
@@ -55,7 +54,7 @@ static void handover_part(struct page *page, const char *heading, const char *em
 	page_table(page, NULL, columns, n, rows);
 }
 
-struct page *handover_report_page(const json_t *doc)
+static struct page *handover_report_page(const json_t *doc)
 {
 	struct page *page = report_page("Handover", doc);
 	page_heading(page, "The shift in short");

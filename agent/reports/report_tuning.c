@@ -297,7 +297,8 @@ static void sheet_complete(const struct client *client, struct arena *a, struct 
 	sheet->in_range = sheet_is_in_range(client, sheet);
 }
 
-void sheet_list_read(
+/* All sheets of a document, with what follows from the range of @client. */
+static void sheet_list_read(
 	const struct client *client, const json_t *doc, struct arena *a, struct sheet_list *ret)
 {
 	shape_read(&sheet_list_shape, doc, a, ret);

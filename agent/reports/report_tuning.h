@@ -13,7 +13,3 @@ struct client;
 
 /* sheet_rows - those made up to the end of the range. 0, or a negative errno with @e. */
 int sheet_rows(struct client *client, struct arena *a, struct sheet_list *ret, struct err *e);
-
-/* sheet_list_read - all sheets of a document, with what follows from the range of @client. */
-void sheet_list_read(
-	const struct client *client, const json_t *doc, struct arena *a, struct sheet_list *ret);

@@ -239,7 +239,8 @@ static int canvas_row_end(const struct canvas *canvas, int row)
 	return n;
 }
 
-int canvas_used(const struct canvas *canvas)
+/* Rows up to the last one that holds a character. */
+static int canvas_used(const struct canvas *canvas)
 {
 	int n = canvas->rows;
 	while (n > 0 && canvas_row_end(canvas, n - 1) == 0)

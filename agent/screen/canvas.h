@@ -63,9 +63,6 @@ void canvas_bar(
 /* canvas_width - the columns that @text takes. */
 int canvas_width(const char *text);
 
-/* canvas_used - rows up to the last one that holds a character. */
-int canvas_used(const struct canvas *canvas);
-
 /* canvas_print - the rows from @first on as lines without trailing blanks, up to canvas_used();
  * with
  * @color also the escape sequences of the styles. */

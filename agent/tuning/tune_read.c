@@ -65,7 +65,8 @@ static int tune_read_each(struct client *client, int64_t from_ns, int64_t to_ns,
 	return window_walk(client, &plan, tune_read_observe, &walk, e);
 }
 
-int64_t tune_read_interval(struct client *client, int64_t to_ns)
+/* Time between samples: as the newest ones show it, else as configured. */
+static int64_t tune_read_interval(struct client *client, int64_t to_ns)
 {
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
@@ -160,8 +161,9 @@ static int take_incident(void *arg, int n, char *const *words, char *const *name
 	return 0;
 }
 
-int tune_read_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
-	struct tune_incident **ret, size_t *ret_n, struct err *e)
+/* Those of the stretch that reached open. */
+static int tune_read_incidents(struct client *client, int64_t from_ns, int64_t to_ns,
+	struct arena *a, struct tune_incident **ret, size_t *ret_n, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	struct incidents l = {.arena = a};

@@ -43,10 +43,6 @@ int tune_read_history(struct client *client, const struct profiles *profiles, in
 void tune_read_past(
 	const struct tune_ledger *ledger, struct arena *a, struct tune_history *history);
 
-/* tune_read_incidents - those of the stretch that reached open. */
-int tune_read_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
-	struct tune_incident **ret, size_t *ret_n, struct err *e);
-
 struct tune_comparison {
 	struct verify_window *windows;
 	size_t n_windows; /* in order of time */
@@ -64,9 +60,6 @@ struct tune_comparison {
 int tune_read_comparison(struct client *client, const struct tune_record *record, int64_t from_ns,
 	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
 	struct err *e);
-
-/* tune_read_interval - time between samples: as the newest ones show it, else as configured. */
-int64_t tune_read_interval(struct client *client, int64_t to_ns);
 
 /* tune_read_settings - when the sheet's values came into force, by what was read in its
  * evidence's end .. @to_ns. */

@@ -88,11 +88,6 @@ int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_
 	const struct profile *profile, const struct tune_form *form, bool undo,
 	struct render_plan *ret);
 
-/* render_text - a plan with its header: device, objects, disruption, canary, what to check; then
- * the steps. In the arena. */
-const char *render_text(const struct tune_sheet *sheet, const struct render_ctx *ctx,
-	const struct render_plan *plan);
-
 /*
  * render_apply, render_undo - an object with one key per vendor syntax: text with its
  * header, except config_db, which is the JSON document itself. null where that vendor cannot

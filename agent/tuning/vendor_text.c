@@ -172,7 +172,9 @@ static void vendor_text_steps_text(struct str *out, const struct render_plan *pl
 	}
 }
 
-const char *render_text(const struct tune_sheet *sheet, const struct render_ctx *ctx,
+/* A plan with its header: device, objects, disruption, canary, what to check; then the steps. In
+ * the arena. */
+static const char *render_text(const struct tune_sheet *sheet, const struct render_ctx *ctx,
 	const struct render_plan *plan)
 {
 	rw_cleanup(str_done) struct str out = {0};

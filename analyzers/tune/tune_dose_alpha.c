@@ -251,7 +251,20 @@ static void plan_pmax(struct tune_plan *plan, double most)
 		tune_row(plan->rule->row)->cite);
 }
 
-struct tune_ramp tune_ramp_after(
+struct tune_ramp {
+	double kmin, kmax; /* bytes; NAN: not known, or as it is */
+};
+
+/*
+ * The ramp of a queue like @prio once alpha is @alpha and PFC fires at @q_pfc
+ * only, never lower than now: Kmax four times Kmin.
+ * Where the site does not mark many yet, Kmin goes to three quarters of @q_pfc (a single
+ * queue that is marked before it is paused now still is), and Kmax to twice of @q_pfc: had the
+ * ramp stayed, a queue that may grow past Kmin for the first time would mark senders that were
+ * never marked, and each of them pays a timer of its NIC for it: with 300 us up to half of an
+ * exchange. Lower it is a change of its own.
+ */
+static struct tune_ramp tune_ramp_after(
 	const struct tune_site *site, const struct tune_prio *prio, double q_pfc, double alpha)
 {
 	struct tune_ramp ramp = {NAN, NAN};
@@ -456,7 +469,10 @@ static double total_alpha(const struct tune_site *site, double alpha)
 	return fmax(peak / (1 - peak), fmax(1, site->inputs) * alpha);
 }
 
-bool tune_alpha_is_sure(const struct tune_site *site)
+/* Is it known how much of the pool a larger alpha would take? The inputs and the slices of the pool
+ * are known, and either the peak of the pool was measured while PFC fired, or PFC fired within 15 %
+ * of the computed depth. */
+static bool tune_alpha_is_sure(const struct tune_site *site)
 {
 	if (!(site->inputs >= 1) || !(site->q_pfc_model > 0) || site->slices_unknown)
 		return false;

@@ -16,22 +16,6 @@
  */
 void plan_ecn_ramp(struct tune_plan *plan);
 
-struct tune_ramp {
-	double kmin, kmax; /* bytes; NAN: not known, or as it is */
-};
-
-/*
- * tune_ramp_after - the ramp of a queue like @prio once alpha is @alpha and PFC fires at @q_pfc
- * only, never lower than now: Kmax four times Kmin.
- * Where the site does not mark many yet, Kmin goes to three quarters of @q_pfc (a single
- * queue that is marked before it is paused now still is), and Kmax to twice of @q_pfc: had the
- * ramp stayed, a queue that may grow past Kmin for the first time would mark senders that were
- * never marked, and each of them pays a timer of its NIC for it: with 300 us up to half of an
- * exchange. Lower it is a change of its own.
- */
-struct tune_ramp tune_ramp_after(
-	const struct tune_site *site, const struct tune_prio *prio, double q_pfc, double alpha);
-
 void plan_ecn_up(struct tune_plan *plan); /* row 5 */
 
 /* Largest incast (senders at line rate into one queue) whose overshoot until DCQCN reacts still
@@ -55,8 +39,3 @@ bool plan_alpha(struct tune_plan *plan, const char *why);
 /* plan_alpha_to - @now becomes @to at all ports that have it, which all belong to the sheet then.
  * False: it cannot be set, or nothing changes. */
 bool plan_alpha_to(struct tune_plan *plan, double now, double to, const char *why);
-
-/* Is it known how much of the pool a larger alpha would take? The inputs and the slices of the pool
- * are known, and either the peak of the pool was measured while PFC fired, or PFC fired within 15 %
- * of the computed depth. */
-bool tune_alpha_is_sure(const struct tune_site *site);

@@ -92,7 +92,8 @@ void plan_prios(struct tune_plan *plan,
 			plan->prios[plan->n_prios++] = l;
 }
 
-double plan_cell(const struct tune_plan *plan)
+/* NAN unknown. */
+static double plan_cell(const struct tune_plan *plan)
 {
 	const double told = plan->site->device->cell_bytes;
 	const struct tune_asic *asic = plan->platform->asic;

@@ -78,7 +78,6 @@ const char *plan_group_word(
 /* plan_scope_to - @change is for these ports; of all of the plan, where these are all of it. */
 void plan_scope_to(struct tune_plan *plan, struct tune_change *change,
 	const struct tune_prio *const *prios, size_t n);
-double plan_cell(const struct tune_plan *plan); /* NAN unknown */
 /* plan_change - rounded as the platform rounds, not below @least. False: the platform cannot
  * (.refused), or rounding leaves nothing of it. */
 bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, double proposed,

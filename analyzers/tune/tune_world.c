@@ -41,7 +41,7 @@ void tune_world_of(const struct tune_in *in, int priority, struct class_world *r
 	class_world_of(&facts, in->arena, ret);
 }
 
-const struct tune_prio *tune_relative_prio(const struct tune_site *site)
+static const struct tune_prio *tune_relative_prio(const struct tune_site *site)
 {
 	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
 		if (l->ecn_relative == 1)

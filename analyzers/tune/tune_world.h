@@ -13,7 +13,6 @@ void tune_world_of(const struct tune_in *in, int priority, struct class_world *r
 /* ECN thresholds are shares of a quota at one or more ports of the place: Kmin and Kmax in bytes
  * are ignored there. tune_relative_prio - one of these ports, NULL. */
 bool tune_is_relative(const struct tune_site *site);
-const struct tune_prio *tune_relative_prio(const struct tune_site *site);
 /* Credits keep the class lossless at one or more ports of the place: no threshold of PFC acts. */
 bool tune_by_credits(const struct tune_in *in, const struct tune_site *site);
 

@@ -10,7 +10,8 @@ uint32_t xray_form_value(const struct xray_form *form, const struct xray_bits *a
 	return value;
 }
 
-uint32_t *xray_form_values(const struct xray_form *form, const struct xray_points *points)
+/* Of all points; the caller's to free. */
+static uint32_t *xray_form_values(const struct xray_form *form, const struct xray_points *points)
 {
 	uint32_t *values = rw_calloc(points->n + 1, sizeof(*values));
 	for (size_t i = 0; i < points->n; i++)

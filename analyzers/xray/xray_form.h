@@ -129,8 +129,6 @@ static inline size_t xray_bucket(enum xray_select select, size_t n_buckets, uint
 	return value;
 }
 
-/* xray_form_values - of all points; the caller's to free. */
-uint32_t *xray_form_values(const struct xray_form *form, const struct xray_points *points);
 /* xray_form_vote - each bucket gets the label of most of its points; it speaks only where that one
  * leads by two votes, and has XRAY_PURE of them. */
 void xray_form_vote(struct xray_form *form, const struct xray_points *points, struct arena *a);

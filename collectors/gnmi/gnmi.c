@@ -520,7 +520,7 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 	return 0;
 }
 
-bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
+static bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
 	const struct config *config)
 {
 	const struct config_gnmi *is = target->machine.device->gnmi, *wanted = device->gnmi;
@@ -537,7 +537,7 @@ bool gnmi_target_same(const struct gnmi_target *target, const struct config_devi
 	return login_same(is->credential->gnmi, wanted->credential->gnmi);
 }
 
-void gnmi_target_update(
+static void gnmi_target_update(
 	struct gnmi_target *target, const struct config_device *device, const struct config *config)
 {
 	target_update(&target->machine, device, config);

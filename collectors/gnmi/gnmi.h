@@ -27,10 +27,6 @@ extern const struct collector collector_gnmi;
 int gnmi_target_new(struct loop *loop, struct entities *entities,
 	const struct config_device *device, const struct config *config, const struct sink *sink,
 	struct gnmi_target **ret, struct err *e);
-bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
-	const struct config *config);
-void gnmi_target_update(struct gnmi_target *target, const struct config_device *device,
-	const struct config *config);
 void gnmi_target_free(struct gnmi_target *target); /* NULL is fine */
 const struct target *gnmi_target_state(const struct gnmi_target *target);
 

@@ -59,7 +59,7 @@ static void bits_end(struct burst_bits *out)
 	out->held = 0;
 }
 
-void burst_put_varint(struct burst_bits *out, uint64_t value)
+static void burst_put_varint(struct burst_bits *out, uint64_t value)
 {
 	while (value >= 0x80) {
 		bits_byte(out, (uint8_t)(value | 0x80));
@@ -271,7 +271,8 @@ static uint64_t bits_get(struct bits_in *bits, unsigned n)
 	return (bits->held >> bits->n_held) & ((UINT64_C(1) << n) - 1);
 }
 
-uint64_t burst_get_varint(struct bytes *in)
+/* More than 10 bytes are bad. */
+static uint64_t burst_get_varint(struct bytes *in)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; shift < 70; shift += 7) {

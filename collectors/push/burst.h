@@ -52,10 +52,6 @@ struct burst_bits { /* a buffer that grows; free(.v) */
 	unsigned n_held;
 };
 
-void burst_put_varint(struct burst_bits *out, uint64_t value);
-/* burst_get_varint - more than 10 bytes are bad. */
-uint64_t burst_get_varint(struct bytes *in);
-
 /* burst_put_column - @n from 1 to BURST_COLUMN_MAX. */
 void burst_put_column(struct burst_bits *out, const uint64_t *v, size_t n);
 /* burst_get_column - false: this is no column of @n values. */

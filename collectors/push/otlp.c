@@ -4,7 +4,7 @@
  * Messages come on threads of the libraries. One lock holds the feed and what is around it (.lock);
  * the loop takes the samples out, and no message is taken while too many of them wait.
  */
-#include "collectors/push/otlp.h"
+#include "collectors/target/collector.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -577,6 +577,7 @@ static void otlp_figures(const void *instance, collector_figure_fn *fn, void *ar
 	pthread_mutex_unlock(&otlp->lock);
 }
 
+extern const struct collector collector_otlp;
 const struct collector collector_otlp = {.name = "otlp",
 	.role = COLLECTS_PACKETS,
 	.own_process = true,

@@ -261,14 +261,18 @@ static void pump_on_ready(void *arg, int events)
 	pump_turn(arg);
 }
 
-bool tls_pump_shaken(const struct tls_pump *pump)
+/* Is the handshake over? */
+static bool tls_pump_shaken(const struct tls_pump *pump)
 {
 	return pump->shaken;
 }
 
 /* ---- life ------------------------------------------------------------------------ */
 
-struct tls_pump *tls_pump_new(struct loop *loop, struct tls_context *context, int outer,
+/* @outer: a connection, which belongs to the pump now. *@ret_inner is the end for the library,
+ * which closes it. @ended is called once, when both directions are over; the owner then frees
+ * the pump. NULL: there is no socket pair. */
+static struct tls_pump *tls_pump_new(struct loop *loop, struct tls_context *context, int outer,
 	void (*ended)(void *arg), void *arg, int *ret_inner)
 {
 	int ends[2];
@@ -286,7 +290,7 @@ struct tls_pump *tls_pump_new(struct loop *loop, struct tls_context *context, in
 	return pump;
 }
 
-void tls_pump_free(struct tls_pump *pump)
+static void tls_pump_free(struct tls_pump *pump)
 {
 	if (!pump)
 		return;

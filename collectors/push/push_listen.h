@@ -30,15 +30,6 @@ int tls_context_new(const char *cert, const char *key, const char *client_ca, co
 	struct tls_context **ret, struct err *e);
 void tls_context_free(struct tls_context *context); /* NULL is fine */
 
-/* tls_pump_new - @outer: a connection, which belongs to the pump now. *@ret_inner is the end for
- * the library, which closes it. @ended is called once, when both directions are over; the owner
- * then frees the pump. NULL: there is no socket pair. */
-struct tls_pump *tls_pump_new(struct loop *loop, struct tls_context *context, int outer,
-	void (*ended)(void *arg), void *arg, int *ret_inner);
-void tls_pump_free(struct tls_pump *pump);
-/* tls_pump_shaken - is the handshake over? */
-bool tls_pump_shaken(const struct tls_pump *pump);
-
 /* ---- push_listen ----------------------------------------------------------- */
 
 struct push_listen_options {

@@ -15,6 +15,8 @@
 
 /* push_hub - a table of devices. */
 
+typedef void push_hub_fn(void *arg, const struct sample *samples, size_t n);
+
 struct hub_member {
 	char *device;
 	push_hub_fn *fn; /* NULL: left */
@@ -53,7 +55,8 @@ static struct hub_member *hub_member(const struct push_hub *hub, const char *dev
 	return &hub->v[at];
 }
 
-void push_hub_join(struct push_hub *hub, const char *device, push_hub_fn *fn, void *arg)
+/* From now on samples of @device go to @fn; one at a time. Both are lent. */
+static void push_hub_join(struct push_hub *hub, const char *device, push_hub_fn *fn, void *arg)
 {
 	struct hub_member *member = hub_member(hub, device);
 	if (!member) {
@@ -66,7 +69,7 @@ void push_hub_join(struct push_hub *hub, const char *device, push_hub_fn *fn, vo
 	member->arg = arg;
 }
 
-void push_hub_leave(struct push_hub *hub, const char *device)
+static void push_hub_leave(struct push_hub *hub, const char *device)
 {
 	struct hub_member *member = hub_member(hub, device);
 	if (member)

@@ -13,11 +13,6 @@ struct push_hub;
 struct push_hub *push_hub_new(void);
 void push_hub_free(struct push_hub *hub); /* NULL is fine; nobody is in it any more */
 
-/* push_hub_join - from now on samples of @device go to @fn; one at a time. Both are lent. */
-typedef void push_hub_fn(void *arg, const struct sample *samples, size_t n);
-void push_hub_join(struct push_hub *hub, const char *device, push_hub_fn *fn, void *arg);
-void push_hub_leave(struct push_hub *hub, const char *device);
-
 /* push_hub_deliver - false: no such device has joined. */
 bool push_hub_deliver(
 	struct push_hub *hub, const char *device, const struct sample *samples, size_t n);

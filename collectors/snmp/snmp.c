@@ -210,7 +210,7 @@ bool snmp_target_same(const struct snmp_target *target, const struct config_devi
 	return snmp_credential_same(is->credential->snmp, wanted->credential->snmp);
 }
 
-void snmp_target_update(
+static void snmp_target_update(
 	struct snmp_target *target, const struct config_device *device, const struct config *config)
 {
 	target_update(&target->machine, device, config);

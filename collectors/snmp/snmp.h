@@ -25,8 +25,6 @@ int snmp_target_new(struct loop *loop, struct entities *entities,
  * only re-borrows. */
 bool snmp_target_same(const struct snmp_target *target, const struct config_device *device,
 	const struct config *config);
-void snmp_target_update(struct snmp_target *target, const struct config_device *device,
-	const struct config *config);
 void snmp_target_free(struct snmp_target *target);
 const struct target *snmp_target_state(const struct snmp_target *target);
 

@@ -24,18 +24,23 @@ void snmp_sums_free(void *sums)
 	free(s);
 }
 
-void snmp_sums_begin(struct snmp_sums *sums)
+/* A new table: forget all. */
+static void snmp_sums_begin(struct snmp_sums *sums)
 {
 	sums->n = 0;
 	map_clear(sums->at);
 }
 
-uint64_t snmp_sums_key(uint32_t entity, int metric)
+/* Of the maps that remember something of one metric of one entity. */
+static uint64_t snmp_sums_key(uint32_t entity, int metric)
 {
 	return (uint64_t)entity << 16 | (uint16_t)metric;
 }
 
-struct snmp_sum *snmp_sums_get(
+/* The sum of this metric of this entity, new if there is none. @join_rows: rows add up; else
+ * only sums from position @from on, those of the current row, are looked at. Lent until the next
+ * call. */
+static struct snmp_sum *snmp_sums_get(
 	struct snmp_sums *sums, bool join_rows, uint32_t entity, int metric, size_t from)
 {
 	uint64_t at;

@@ -44,15 +44,6 @@ struct snmp_sums {
 
 struct snmp_sums *snmp_sums_new(void);
 void snmp_sums_free(void *sums); /* a struct snmp_sums; NULL is fine */
-void snmp_sums_begin(struct snmp_sums *sums); /* a new table: forget all */
-
-/* snmp_sums_key - of the maps that remember something of one metric of one entity. */
-uint64_t snmp_sums_key(uint32_t entity, int metric);
-/* snmp_sums_get - the sum of this metric of this entity, new if there is none. @join_rows: rows add
- * up; else only sums from position @from on, those of the current row, are looked at. Lent until
- * the next call. */
-struct snmp_sum *snmp_sums_get(
-	struct snmp_sums *sums, bool join_rows, uint32_t entity, int metric, size_t from);
 
 /* ---- snmp_sensor ----------------------------------------------------------- */
 

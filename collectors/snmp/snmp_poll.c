@@ -130,7 +130,8 @@ static void snmp_reason(
 /* snmp_walk - tables that are read in pieces, tables that stand in for others, and rows that belong
  * to no port. */
 
-int64_t snmp_walk_deadline_ns(const struct snmp_target *target)
+/* The longest that a poll may take. */
+static int64_t snmp_walk_deadline_ns(const struct snmp_target *target)
 {
 	const struct config_snmp *s = target->machine.device->snmp;
 	if (s->deadline_ns)
@@ -138,7 +139,9 @@ int64_t snmp_walk_deadline_ns(const struct snmp_target *target)
 	return s->interval_ns + s->timeout_ns * (s->retries + 1);
 }
 
-bool snmp_walk_late(const struct snmp_target *target)
+/* Is half of this interval over, so that background tables wait for the next poll? They delay no
+ * sample of the fast tables for longer; but the first poll reads all it can. */
+static bool snmp_walk_late(const struct snmp_target *target)
 {
 	const struct config_snmp *s = target->machine.device->snmp;
 	const int64_t spent_ns = loop_now(target->machine.loop).ns - target->poll_began.ns;
@@ -150,7 +153,8 @@ bool snmp_walk_late(const struct snmp_target *target)
 	return spent_ns > may_ns;
 }
 
-bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *walk)
+/* Has the better table of "unless", which was read before, rows of its own? */
+static bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *walk)
 {
 	for (size_t i = 0; walk->table->unless && &target->walks[i] < walk; i++)
 		if (str_eq(target->walks[i].table->name, walk->table->unless))
@@ -158,21 +162,24 @@ bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *wal
 	return false;
 }
 
-void snmp_walk_leave(struct snmp_target *target)
+/* The poll is over: the rows of its tables are read no more. */
+static void snmp_walk_leave(struct snmp_target *target)
 {
 	for (size_t i = 0; i < target->n_walks; i++)
 		if (target->walks[i].table->cadence != CADENCE_BACKGROUND)
 			snmp_rows_leave(target->walks[i].rows);
 }
 
-void snmp_walk_end(struct walk *walk)
+/* Nothing more to ask in this poll. */
+static void snmp_walk_end(struct walk *walk)
 {
 	walk->done = true;
 	walk->whole = walk->under_way;
 	walk->under_way = false;
 }
 
-void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk)
+/* Goes on with the reading of the poll before, or begins one that is due. */
+static void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk)
 {
 	walk->whole = false;
 	walk->due = walk->due || target->slow;
@@ -188,7 +195,9 @@ void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk)
 	walk->done = !walk->under_way;
 }
 
-void snmp_walk_drop_background(struct snmp_target *target)
+/* The rows of background tables are given back once all are decoded: a chassis has thousands,
+ * and they are not needed until the names are read again. */
+static void snmp_walk_drop_background(struct snmp_target *target)
 {
 	/* while one is read, "unless" may still ask for the rows of another */
 	for (size_t i = 0; i < target->n_walks; i++)
@@ -199,7 +208,8 @@ void snmp_walk_drop_background(struct snmp_target *target)
 			snmp_rows_drop(target->walks[i].rows);
 }
 
-void snmp_walk_strangers(struct snmp_target *target)
+/* Rows that belong to no port are told when their number changes, not each time. */
+static void snmp_walk_strangers(struct snmp_target *target)
 {
 	const struct snmp_decode_stats *stats = snmp_decode_stats(target->decoder);
 	const uint64_t fresh = stats->strangers - target->strangers_before;
@@ -298,7 +308,9 @@ static void cells_count(struct snmp_target *target)
 		state->no_cell = no_cell;
 }
 
-bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
+/* All tables of this poll, which took place at @t_ns, into target->samples. False when no table
+ * had a row. */
+static bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 {
 	int last = CADENCE_FAST;
 	bool rows = false;
@@ -328,7 +340,8 @@ bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 	return rows;
 }
 
-void snmp_result_neighbors(struct snmp_target *target)
+/* After the names: neighbours are reported on ports by their own names. */
+static void snmp_result_neighbors(struct snmp_target *target)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	size_t n = snmp_ports_count(snmp_decode_ports(target->decoder));
@@ -348,7 +361,8 @@ void snmp_result_neighbors(struct snmp_target *target)
 	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n_neighbors);
 }
 
-void snmp_result_samples(struct snmp_target *target, int64_t t_ns)
+/* one poll, one time */
+static void snmp_result_samples(struct snmp_target *target, int64_t t_ns)
 {
 	if (target->samples->n == 0)
 		return; /* the agent's cache, whole */

@@ -57,37 +57,6 @@ struct snmp_target {
 
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
-/* the longest that a poll may take */
-int64_t snmp_walk_deadline_ns(const struct snmp_target *target);
-/* snmp_walk_late - is half of this interval over, so that background tables wait for the next poll?
- * They delay no sample of the fast tables for longer; but the first poll reads all it can. */
-bool snmp_walk_late(const struct snmp_target *target);
-/* snmp_walk_replaced - has the better table of "unless", which was read before, rows of its own? */
-bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *walk);
-/* snmp_walk_begin_background - goes on with the reading of the poll before, or begins one that is
- * due. */
-void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk);
-/* snmp_walk_drop_background - the rows of background tables are given back once all are decoded: a
- * chassis has thousands, and they are not needed until the names are read again. */
-void snmp_walk_drop_background(struct snmp_target *target);
-/* snmp_walk_leave - the poll is over: the rows of its tables are read no more. */
-void snmp_walk_leave(struct snmp_target *target);
-void snmp_walk_end(struct walk *walk); /* nothing more to ask in this poll */
-/* snmp_walk_strangers - rows that belong to no port are told when their number changes, not each
- * time. */
-void snmp_walk_strangers(struct snmp_target *target);
-
-/* ---- snmp_poll.c ------------------------------------------------------- */
-
-/* snmp_result_decode - all tables of this poll, which took place at @t_ns, into target->samples.
- * False when no table had a row. */
-bool snmp_result_decode(struct snmp_target *target, int64_t t_ns);
-/* After the names: neighbours are reported on ports by their own names. */
-void snmp_result_neighbors(struct snmp_target *target);
-void snmp_result_samples(struct snmp_target *target, int64_t t_ns); /* one poll, one time */
-
-/* ---- snmp_poll.c --------------------------------------------------------- */
-
 /* snmp_poll_scalar - object number @i (from 0) that every device is asked for beside the tables of
  * its profile and those of LLDP. False behind the last one. The arcs are static. For docs/switches:
  * what a switch is asked. */

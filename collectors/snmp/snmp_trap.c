@@ -29,7 +29,9 @@ static const struct {
 	{4, "link_up", "linkUp", true, true},
 };
 
-bool snmp_trap_oid(
+/* Which notification it is: snmpTrapOID, for v1 as RFC 3584 section 3.1 makes it. False when the
+ * message has none. @buf holds the arcs where they have to be made. */
+static bool snmp_trap_oid(
 	const struct snmp_trap_pdu *pdu, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret)
 {
 	if (pdu->version != 1) {

@@ -38,14 +38,6 @@ struct snmp_trap_event {
 	bool poll_soon; /* states or names there may have changed */
 };
 
-/*
- * snmp_trap_oid - which notification it is: snmpTrapOID, for v1 as RFC 3584 section 3.1 makes it.
- * False when the message has none.
- * @buf holds the arcs where they have to be made.
- */
-bool snmp_trap_oid(
-	const struct snmp_trap_pdu *pdu, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret);
-
 /* snmp_trap_read - 0, -EBADMSG (no notification in it), or -ENOENT (one that we have no meaning
  * for). */
 int snmp_trap_read(const struct snmp_trap_pdu *pdu, const struct snmp_trap_sender *sender,

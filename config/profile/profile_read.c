@@ -96,7 +96,7 @@ static bool trap_read(
 	return true;
 }
 
-void profile_traps_read(struct reader *reader, const struct yaml_node *node)
+static void profile_traps_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node)
 		return;
@@ -535,7 +535,8 @@ static void table_port(struct reader *reader, struct profile_table *table, struc
 				"'port' is a part of the index already");
 }
 
-struct profile_table *profile_table_read(
+/* NULL when it was wrong. */
+static struct profile_table *profile_table_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence)
 {
 	struct profile_table *t = arena_new_of(reader->a, struct profile_table);

@@ -96,10 +96,7 @@ void reader_inherited(
 /* reader_part - what a word in an index stands for. */
 enum profile_part reader_part(const char *word);
 
-/* The parts of a profile, each in its file. profile_table_read: NULL when it was wrong. */
-struct profile_table *profile_table_read(
-	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence);
-void profile_traps_read(struct reader *reader, const struct yaml_node *node);
+/* The parts of a profile, each in its file. */
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node);
 void profile_push_read(struct reader *reader, const struct yaml_node *node);
 void profile_tune_read(struct reader *reader, const struct yaml_node *node);

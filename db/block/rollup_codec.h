@@ -80,7 +80,6 @@ struct rollup_list { /* of buckets; they own their sketches */
 	size_t n, cap;
 };
 void rollup_list_done(struct rollup_list *list);
-void rollup_list_clear(struct rollup_list *list); /* keeps its memory */
 
 /*
  * rollup_make - appends the steps of one series. @v holds @n samples of one entity in order of

@@ -4,7 +4,8 @@
 
 #include "db/model/metric.h"
 
-void rollup_list_clear(struct rollup_list *list)
+/* Keeps its memory. */
+static void rollup_list_clear(struct rollup_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		rollup_sketch_done(&list->v[i].sketch);

@@ -20,7 +20,24 @@
 
 /* ---- rows ------------------------------------------------------------------------- */
 
-size_t ch_metrics_of(unsigned scope, const uint16_t *metrics, size_t n, uint16_t *ret)
+struct ch_sample { /* a sample, and when it was committed */
+	struct sample sample;
+	uint64_t seq;
+	uint32_t part, agent;
+};
+struct ch_samples {
+	struct ch_sample *v;
+	size_t n, cap;
+};
+struct ch_scan_ask {
+	unsigned scope;
+	const uint16_t *metrics;
+	size_t n_metrics;
+	const char *where;
+};
+
+/* Those of @scope among @metrics (@n 0: all). */
+static size_t ch_metrics_of(unsigned scope, const uint16_t *metrics, size_t n, uint16_t *ret)
 {
 	size_t kept = 0;
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
@@ -81,7 +98,8 @@ static void add_any_of(struct str *out, const uint16_t *metrics, size_t n)
 	str_add(out, ")");
 }
 
-int ch_scan(
+/* Adds the samples of @metrics of one scope that @where (SQL) lets through. */
+static int ch_scan(
 	struct ch_history *db, const struct ch_scan_ask *ask, struct ch_samples *ret, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0}, answer = {0};
@@ -123,7 +141,8 @@ static int ch_sample_order(const void *left, const void *right)
 	return r;
 }
 
-void ch_samples_settle(struct ch_samples *samples)
+/* Sorted by (time, entity, metric), each of them once. */
+static void ch_samples_settle(struct ch_samples *samples)
 {
 	size_t kept = 0;
 	if (samples->n > 1)
@@ -137,7 +156,8 @@ void ch_samples_settle(struct ch_samples *samples)
 	samples->n = kept;
 }
 
-void ch_devices_where(
+/* " AND device IN (...)" for the devices of these entities, if they are few. */
+static void ch_devices_where(
 	struct str *out, const struct ch_history *db, const uint32_t *entities, size_t n)
 {
 	struct smap *named = smap_new();
@@ -328,7 +348,7 @@ static int fill_window(
 	return r;
 }
 
-int ch_window(struct history *history, struct arena *a, const struct window_spec *spec,
+static int ch_window(struct history *history, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
 {
 	struct ch_history *db = ch_history_of(history);
@@ -414,7 +434,8 @@ static int range_read(struct ch_history *db, const char *where, int64_t *ret_fir
 	return -ENODATA;
 }
 
-int ch_range(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+static int ch_range(
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
 	struct ch_history *db = ch_history_of(history);
 	rw_cleanup(str_done) struct str where = {0};
@@ -431,7 +452,7 @@ int ch_range(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_n
 	return range_read(db, where.s, ret_first_ns, ret_last_ns, e);
 }
 
-int ch_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
+static int ch_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
 {
 	struct ch_history *db = ch_history_of(history);
 	rw_cleanup(str_done) struct str where = {0}, near = {0};
@@ -543,8 +564,8 @@ static int walk_all(struct ch_walk *walk, int64_t first_ns, int64_t last_ns, sam
 	return r;
 }
 
-int ch_each_sample(struct history *history, const struct history_filter *filter, sample_fn *fn,
-	void *arg, struct err *e)
+static int ch_each_sample(struct history *history, const struct history_filter *filter,
+	sample_fn *fn, void *arg, struct err *e)
 {
 	struct ch_history *db = ch_history_of(history);
 	struct ch_walk walk = {.db = db, .filter = filter};

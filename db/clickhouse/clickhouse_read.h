@@ -1,7 +1,7 @@
 /*
- * clickhouse_read - a reader of a ClickHouse database: what clickhouse.c (operations),
- * clickhouse.c (where it is), clickhouse_read.c (names, series, clocks that were set back),
- * clickhouse_scan.c (samples) and clickhouse_read.c (flows, records, views) share. One thread.
+ * clickhouse_read - a reader of a ClickHouse database: what clickhouse.c (where it is,
+ * samples, operations) and clickhouse_read.c (names, series, clocks that were set back, flows,
+ * records, views) share. One thread.
  *
  * Each reading orders rows by (agent, seq, part): what an agent sent twice is taken once, and of
  * two values of one instant the one that was committed first stays, as in a file.
@@ -74,42 +74,8 @@ bool ch_is_late(const struct ch_history *db, const struct ch_row_head *head, int
 /* " AND ..." for rows that are not late. */
 void ch_not_late(struct str *out, const struct ch_history *db);
 
-/* ---- clickhouse_scan.c ---- */
-struct ch_sample { /* a sample, and when it was committed */
-	struct sample sample;
-	uint64_t seq;
-	uint32_t part, agent;
-};
-struct ch_samples {
-	struct ch_sample *v;
-	size_t n, cap;
-};
-/* ch_scan - adds the samples of @metrics of one scope that @where (SQL) lets through. */
-struct ch_scan_ask {
-	unsigned scope;
-	const uint16_t *metrics;
-	size_t n_metrics;
-	const char *where;
-};
-int ch_scan(struct ch_history *db, const struct ch_scan_ask *ask, struct ch_samples *ret,
-	struct err *e);
-/* ch_samples_settle - sorted by (time, entity, metric), each of them once. */
-void ch_samples_settle(struct ch_samples *samples);
-/* ch_metrics_of - those of @scope among @metrics (@n 0: all). */
-size_t ch_metrics_of(unsigned scope, const uint16_t *metrics, size_t n, uint16_t *ret);
-/* ch_devices_where - " AND device IN (...)" for the devices of these entities, if they are few. */
-void ch_devices_where(
-	struct str *out, const struct ch_history *db, const uint32_t *entities, size_t n);
-
-/* The operations. */
-int ch_window(struct history *history, struct arena *a, const struct window_spec *spec,
-	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
-int ch_range(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e);
-int ch_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e);
 int ch_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
 	size_t *ret_n, struct err *e);
-int ch_each_sample(struct history *history, const struct history_filter *filter, sample_fn *fn,
-	void *arg, struct err *e);
 int ch_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg,
 	struct err *e);
 int ch_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);

@@ -116,7 +116,8 @@ int range_plan_make(struct client *client, struct range_plan *ret, struct err *e
 	return 0;
 }
 
-size_t range_step_of(const struct range_plan *plan, int64_t to_ns)
+/* The step that ends at @to_ns; SIZE_MAX: none of this range. */
+static size_t range_step_of(const struct range_plan *plan, int64_t to_ns)
 {
 	if (to_ns <= plan->from_ns || to_ns > plan->to_ns)
 		return SIZE_MAX;

@@ -29,9 +29,6 @@ struct range_plan {
  * with @e. */
 int range_plan_make(struct client *client, struct range_plan *ret, struct err *e);
 
-/* range_step_of - the step that ends at @to_ns; SIZE_MAX: none of this range. */
-size_t range_step_of(const struct range_plan *plan, int64_t to_ns);
-
 /* range_step_word - "minute", "10 minutes", "hour": the length of a step. Static. */
 const char *range_step_word(const struct range_plan *plan);
 

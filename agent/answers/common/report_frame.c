@@ -14,7 +14,8 @@ const char *report_state_name(enum report_state state)
 	return report_states[state];
 }
 
-enum report_state report_state_of(const char *name)
+/* Of such a word; REPORT_UNKNOWN for any other. */
+static enum report_state report_state_of(const char *name)
 {
 	for (size_t i = 0; i < rw_countof(report_states); i++)
 		if (str_eq(report_states[i], name))

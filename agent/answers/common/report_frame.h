@@ -21,10 +21,8 @@ struct config;
 
 enum report_state { REPORT_OK, REPORT_UNKNOWN, REPORT_WARNING, REPORT_CRITICAL }; /* worse last */
 
-/* report_state_name - "OK", "UNKNOWN", "WARNING", "CRITICAL"; report_state_of - of such a word;
- * REPORT_UNKNOWN for any other. */
+/* report_state_name - "OK", "UNKNOWN", "WARNING", "CRITICAL". */
 const char *report_state_name(enum report_state state);
-enum report_state report_state_of(const char *name);
 
 /* report_frame - the frame of a report over the client's time range, without a verdict. The caller
  * owns it. */

@@ -37,6 +37,17 @@ static void report_page_runbooks(struct page *page, const json_t *problems)
 	}
 }
 
+/* The entry of @doc with this name, or NULL. Borrowed. */
+static const json_t *report_compared(const json_t *doc, const char *with)
+{
+	const json_t *entry;
+	size_t i;
+	json_array_foreach (json_object_get(doc, "compare"), i, entry)
+		if (str_eq(doc_word(entry, "with"), with))
+			return entry;
+	return NULL;
+}
+
 static void report_page_problems(struct page *page, const json_t *doc)
 {
 	static const struct column columns[] = {
@@ -185,16 +196,6 @@ struct page *report_page(const char *title, const json_t *doc)
 }
 
 /* report_news - reading the comparison in a report's document. */
-
-const json_t *report_compared(const json_t *doc, const char *with)
-{
-	const json_t *entry;
-	size_t i;
-	json_array_foreach (json_object_get(doc, "compare"), i, entry)
-		if (str_eq(doc_word(entry, "with"), with))
-			return entry;
-	return NULL;
-}
 
 static bool compare_holds(const json_t *entry, const char *list, const char *key)
 {

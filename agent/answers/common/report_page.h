@@ -16,9 +16,6 @@ struct page *report_page(const char *title, const json_t *doc);
 /* report_news - what a report's document says of its comparison (report_compare.h): which problems
  * came, went or changed. */
 
-/* report_compared - the entry of @doc with this name, or NULL. Borrowed. */
-const json_t *report_compared(const json_t *doc, const char *with);
-
 /* report_is_new - is the problem @key new since the previous report? False where there is no
  * comparison. */
 bool report_is_new(const json_t *doc, const char *key);

@@ -75,7 +75,8 @@ static bool usual_slot_take(
 	return true;
 }
 
-struct usual_slot usual_slot_fold(
+/* @weeks and @days: one value per slot, NAN unknown. Weeks where there are enough. / */
+static struct usual_slot usual_slot_fold(
 	const double weeks[USUAL_WEEKS], const double days[USUAL_DAYS], int64_t at_ns)
 {
 	struct usual_slot slot = {.usual = NAN, .spread = NAN};

@@ -86,9 +86,3 @@ struct usual_slot {
  * negative errno with @e. */
 int usual_slot_read(struct client *client, const char *port, int64_t at_ns, struct usual_slot *ret,
 	struct err *e);
-
-/* usual_slot_fold - @weeks and @days: one value per slot, NAN unknown. Weeks where there are
- * enough.
- */
-struct usual_slot usual_slot_fold(
-	const double weeks[USUAL_WEEKS], const double days[USUAL_DAYS], int64_t at_ns);

@@ -165,7 +165,8 @@ uint64_t datagram_io_drops(const struct datagram_io *io)
 	return io->drops;
 }
 
-uint64_t datagram_io_buffer(const struct datagram_io *io)
+/* Bytes of the socket's buffer that the kernel gave, as it counts them. */
+static uint64_t datagram_io_buffer(const struct datagram_io *io)
 {
 	return io->buffer;
 }

@@ -33,8 +33,6 @@ int datagram_io_new(struct loop *loop, const char *address, uint16_t port, uint6
 void datagram_io_free(struct datagram_io *io); /* NULL is fine; not from within @fn */
 
 uint64_t datagram_io_drops(const struct datagram_io *io); /* datagrams that nobody read in time */
-/* datagram_io_buffer - bytes of the socket's buffer that the kernel gave, as it counts them. */
-uint64_t datagram_io_buffer(const struct datagram_io *io);
 
 struct datagram_protocol {
 	const char *name, *word; /* "sflow" of the target, "sFlow" in messages */

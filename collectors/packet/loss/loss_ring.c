@@ -77,7 +77,7 @@ static struct loss_ring *ring_make(struct loss *loss, uint32_t size)
 	return ring;
 }
 
-void loss_ring_free(struct loss *loss, struct loss_story *story)
+static void loss_ring_free(struct loss *loss, struct loss_story *story)
 {
 	if (!story->ring)
 		return;

@@ -205,7 +205,6 @@ void loss_tell_run(struct loss *loss, struct loss_story *story); /* why .run cam
 /* loss_ring.c: a stream whose packets overtake each other */
 /* true: @story has a ring now, which stands for its gaps and its run */
 bool loss_ring_begin(struct loss *loss, struct stream_psn *own, struct loss_story *story);
-void loss_ring_free(struct loss *loss, struct loss_story *story);
 void loss_ring_rest(struct loss *loss, struct loss_story *story); /* judges and frees it */
 /* all up to the head of @own was seen; before each of the following */
 void loss_ring_sync(
