@@ -57,10 +57,10 @@ struct packets_port { /* one that was captured */
 	double sampling; /* the coarser of its captures */
 };
 
-/* queue pairs, most packets first */
+/* queue pairs, in the order of their first rows; QPS_NAMED of them are told by name */
 struct packets_qps {
-	struct finding_flow named[QPS_NAMED];
-	size_t n, all;
+	struct finding_flow *v;
+	size_t n;
 };
 
 struct packets_ports {
@@ -234,8 +234,8 @@ static bool packets_judge_cnp(const struct analyzer_in *in, const struct packets
 
 /* ---- queue pairs by name ------------------------------------------------------- */
 
-static void packets_qp_add(
-	struct packets_qps *qps, const struct packets_port *port, const struct flow_sample *row)
+static void packets_qp_add(struct packets_qps *qps, const struct analyzer_in *in,
+	const struct packets_port *port, const struct flow_sample *row)
 {
 	const int family = row->key.family == 4 ? AF_INET : AF_INET6;
 	struct finding_flow flow = {.dst_qp = row->key.dst_qp,
@@ -248,23 +248,26 @@ static void packets_qp_add(
 	inet_ntop(family, row->key.dst, flow.dst, sizeof(flow.dst));
 	size_t k = 0;
 	while (k < qps->n &&
-		(qps->named[k].dst_qp != flow.dst_qp || strcmp(qps->named[k].src, flow.src) != 0 ||
-			strcmp(qps->named[k].dst, flow.dst) != 0))
+		(qps->v[k].dst_qp != flow.dst_qp || strcmp(qps->v[k].src, flow.src) != 0 ||
+			strcmp(qps->v[k].dst, flow.dst) != 0))
 		k++;
-	qps->all += k == qps->n;
-	if (k == QPS_NAMED)
+	if (k < qps->n) {
+		qps->v[k].packets += flow.packets;
+		qps->v[k].octets += flow.octets;
 		return;
-	if (k == qps->n)
-		qps->named[qps->n++] = flow;
-	else
-		qps->named[k].packets += flow.packets;
+	}
+	if (!qps->v) {
+		const size_t most = packets_first_row(in->window, port->seen->entity + 1) -
+			packets_first_row(in->window, port->seen->entity);
+		qps->v = arena_array(in->arena, struct finding_flow, most);
+	}
+	qps->v[qps->n++] = flow;
 }
 
 static void packets_name_qps(struct draft *t, const struct packets_qps *qps)
 {
-	t->f->flows = arena_array(t->a, struct finding_flow, qps->n);
-	memcpy(t->f->flows, qps->named, qps->n * sizeof(*qps->named));
-	t->f->n_flows = qps->n;
+	t->f->flows = qps->v;
+	t->f->n_flows = qps->n < QPS_NAMED ? qps->n : QPS_NAMED;
 }
 
 static bool packets_is_flow(const struct flow_sample *row)
@@ -304,22 +307,22 @@ static bool packets_judge_deaf(
 			continue;
 		if (row->reacts == REACTION_DOES_NOT_SLOW &&
 			packets_deaf_intervals(in->window, port, row) >= DEAF_INTERVALS)
-			packets_qp_add(&qps, port, row);
+			packets_qp_add(&qps, in, port, row);
 	}
 	if (qps.n == 0)
 		return false;
 	struct draft t = packets_draft(in, port, CAUSE_DCQCN_OFF, FINDING_OVER, out);
-	t.f->value = (double)qps.all;
+	t.f->value = (double)qps.n;
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.9;
 	t.f->summary = arena_printf(t.a,
 		"%s: %zu queue pair%s not slow down after CNPs while others there do: %s to QP "
 		"0x%06x of %s",
-		port_text(port->seen, t.a), qps.all, qps.all == 1 ? " does" : "s do",
-		qps.named[0].src, qps.named[0].dst_qp, qps.named[0].dst);
+		port_text(port->seen, t.a), qps.n, qps.n == 1 ? " does" : "s do", qps.v[0].src,
+		qps.v[0].dst_qp, qps.v[0].dst);
 	finding_rests_on(&t, "rates round CNPs of every packet, queue pair by queue pair");
 	finding_unproved(&t, "why: a setting of one queue pair, or an application beside RDMA");
-	finding_add_role(&t, "culprit", "%s", qps.named[0].src);
+	finding_add_role(&t, "culprit", "%s", qps.v[0].src);
 	packets_name_qps(&t, &qps);
 	finding_steps(&t, CAUSE_DCQCN_OFF, 0);
 	return true;
@@ -342,7 +345,7 @@ static bool packets_judge_ect(
 			ect += (double)row->data_ect;
 		} else if (packets_is_flow(row) && row->data_packets &&
 			(double)row->data_ect < ECT_PART * (double)row->data_packets) {
-			packets_qp_add(&qps, port, row);
+			packets_qp_add(&qps, in, port, row);
 		}
 	}
 	if (data < DATA_ENOUGH || ect >= ECT_PART * data)
@@ -354,13 +357,13 @@ static bool packets_judge_ect(
 	t.f->summary = arena_printf(t.a,
 		"%s: %.3g %% of %.0f data packets captured are not ECN-capable, so no switch can "
 		"mark them; %zu queue pairs",
-		port_text(port->seen, t.a), 100 * t.f->value, data, qps.all);
+		port_text(port->seen, t.a), 100 * t.f->value, data, qps.n);
 	finding_rests_on(&t, "the ECN field of captured data packets");
 	finding_unproved(&t, "what it does: no counter of this port comes, so pause is not seen");
-	for (size_t i = 0; i < qps.n; i++)
-		if (i == 0 || strcmp(qps.named[i].src, qps.named[i - 1].src) != 0)
-			finding_add_role(&t, "culprit", "%s", qps.named[i].src);
 	packets_name_qps(&t, &qps);
+	for (size_t i = 0; i < t.f->n_flows; i++)
+		if (i == 0 || strcmp(qps.v[i].src, qps.v[i - 1].src) != 0)
+			finding_add_role(&t, "culprit", "%s", qps.v[i].src);
 	finding_steps(&t, CAUSE_ECT_MISSING, 0);
 	return true;
 }
