@@ -337,9 +337,7 @@ static int vote_says(const struct vote *vote, uint64_t own)
 		return VOTE_AS_OTHERS;
 	if (most && (!vote->same || vote->agree >= CLASS_TIMES * own_class))
 		return VOTE_SLOWER;
-	if (CLASS_TIMES * vote->agree > own_class)
-		return VOTE_UNDECIDED;
-	return VOTE_AS_OTHERS;
+	return VOTE_UNDECIDED;
 }
 
 /* What the links of a kind in the whole fabric say. */

@@ -372,6 +372,20 @@ static void missing_is_unknown(void **state)
 	world_done(&w);
 }
 
+/* 5 % of 400G, or of 1G where no speed is known: idle; a little more is not. */
+static void idle_at_the_floor(void **state)
+{
+	for (int row = 0; row < 4; row++) {
+		struct world w;
+		const uint64_t line_bps = row < 2 ? 400 * G : G;
+		world_init(&w, 2, row < 2 ? line_bps : 0);
+		for (size_t i = 0; i < 2; i++)
+			send_at(&w, i, row % 2 ? 0.0501 : 0.05, line_bps);
+		assert_int_equal(judge(&w)->verdict, row % 2 ? FINDING_UNDER : FINDING_IDLE);
+		world_done(&w);
+	}
+}
+
 static void down_is_a_missing_path(void **state)
 {
 	struct world w;
@@ -630,6 +644,7 @@ int main(void)
 		cmocka_unit_test(equal_loads_are_never_below_the_mean),
 		cmocka_unit_test(weighed_by_capacity),
 		cmocka_unit_test(missing_is_unknown),
+		cmocka_unit_test(idle_at_the_floor),
 		cmocka_unit_test(down_is_a_missing_path),
 		cmocka_unit_test(cached_counters_are_widened),
 		cmocka_unit_test(flows_are_named),

@@ -10,13 +10,15 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "analyzers/measure/class_world.h"
+#include "tests/unit/analyzers/seen_world.h"
 
 struct known { /* what the table below says of a class; counts of 0: nothing was told */
 	enum congestion_policy congestion;
 	bool declared, lb_declared;
 	enum lb_policy lb;
 	struct fabric_class class;
-	unsigned pfc_on, pfc_off, credit_on, ecn_on, ecn_off, relative, kmin_bytes, trim_on;
+	unsigned pfc_on, pfc_off, credit_on, ecn_on, ecn_off, relative, kmin_bytes, trim_on,
+		trim_off, lb_mixed;
 	unsigned lb_static, lb_packet;
 	double pause_frames, marked, trimmed, cnp, uet, srv6, spray;
 };
@@ -165,6 +167,8 @@ static void facts_of(const struct known *known, struct fabric *fabric, struct wo
 		.relative = known->relative,
 		.kmin_bytes = known->kmin_bytes,
 		.trim_on = known->trim_on,
+		.trim_off = known->trim_off,
+		.lb_mixed = known->lb_mixed,
 		.pause_frames = known->pause_frames > 0 ? known->pause_frames : NAN,
 		.marked = known->marked > 0 ? known->marked : NAN,
 		.trimmed = known->trimmed > 0 ? known->trimmed : NAN,
@@ -236,6 +240,76 @@ static void facts_by_name(void **state)
 	}
 }
 
+/* Each word where two facts compete, or one lies at its limit. */
+static void words_at_their_limits(void **state)
+{
+	static const struct {
+		struct known known;
+		size_t word; /* of struct class_world */
+		int value;
+		enum world_source source;
+		bool seen;
+	} rows[] = {
+#define WORD(name) offsetof(struct class_world, name)
+		{{.credit_on = 1, .pfc_on = 1}, WORD(lossless), WORLD_BY_CREDITS, WORLD_READ,
+			false},
+		{{.pause_frames = 1}, WORD(lossless), WORLD_BY_PFC, WORLD_SEEN, true},
+		{{.pause_frames = 1, .declared = true, .congestion = CC_ECN_ONLY}, WORD(lossless),
+			WORLD_NOT_LOSSLESS, WORLD_DECLARED, false},
+		{{.relative = 1, .kmin_bytes = 1}, WORD(ecn), WORLD_ECN_MIXED, WORLD_READ, false},
+		{{.ecn_off = 1, .ecn_on = 1}, WORD(ecn), WORLD_ECN_ON, WORLD_READ, false},
+		{{.ecn_off = 1}, WORD(ecn), WORLD_ECN_OFF, WORLD_READ, false},
+		{{.ecn_on = 1, .class = {.given = true, .ecn = ECN_RELATIVE}}, WORD(ecn),
+			WORLD_ECN_RELATIVE, WORLD_DECLARED, false},
+		{{.uet = 1}, WORD(control), CC_UET + 1, WORLD_SEEN, true},
+		{{.uet = 1, .cnp = 1}, WORD(control), CC_DCQCN + 1, WORLD_SEEN, true},
+		{{.cnp = 1, .declared = true, .congestion = CC_RTT}, WORD(control), CC_RTT + 1,
+			WORLD_DECLARED, false},
+		{{.trim_off = 1, .trimmed = 1}, WORD(trim), WORLD_TRIM_OFF, WORLD_READ, false},
+		{{.trimmed = 1}, WORD(trim), WORLD_TRIM_ON, WORLD_SEEN, true},
+		{{.spray = 0.5}, WORD(paths), LB_STATIC + WORLD_PATHS_FIRST, WORLD_ASSUMED, false},
+		{{.spray = 0.501}, WORD(paths), LB_PACKET + WORLD_PATHS_FIRST, WORLD_SEEN, true},
+		{{.lb_packet = 1}, WORD(paths), LB_PACKET + WORLD_PATHS_FIRST, WORLD_READ, false},
+		{{.lb_packet = 1, .lb_mixed = 1}, WORD(paths), WORLD_PATHS_MIXED, WORLD_READ,
+			false},
+#undef WORD
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		struct fabric fabric;
+		struct world_facts facts;
+		struct class_world world;
+		struct world_word word;
+		facts_of(&rows[i].known, &fabric, &facts);
+		class_world_of(&facts, a, &world);
+		memcpy(&word, (const char *)&world + rows[i].word, sizeof(word));
+		if (word.value != rows[i].value || word.source != rows[i].source ||
+			word.seen != rows[i].seen)
+			fail_msg("row %zu: %d, %s, %d", i, word.value,
+				world_source_name(word.source), word.seen);
+	}
+}
+
+/* Of a setting that nobody tells nothing is counted; packets are counted once, in their totals. */
+static void facts_of_a_window(void **state)
+{
+	struct seen_world w;
+	struct world_facts facts;
+	struct flow_sample flows[] = {{.total = true, .octets = 100, .spray_octets = 60, .cnp = 3},
+		{.octets = 1000, .cnp = 9}};
+	seen_world_init(&w);
+	w.window.flows = flows;
+	w.window.n_flows = rw_countof(flows);
+	w.prios[0].pfc_enabled = 1;
+	w.prios[1].pfc_enabled = 0;
+	w.prios[2].kmin = w.prios[3].kmin = 1e6;
+	w.prios[3].declared = true;
+	class_world_facts(&w.o, PRIO, &facts);
+	assert_true(facts.pfc_on == 1 && facts.pfc_off == 1 && facts.kmin_bytes == 1);
+	assert_true(facts.cnp == 3 && facts.spray_ratio == 0.6 && facts.marked == 0);
+	seen_world_done(&w);
+}
+
 static void words_of_vendors(void **state)
 {
 	static const struct {
@@ -264,6 +338,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_worlds),
 		cmocka_unit_test(facts_by_name),
+		cmocka_unit_test(words_at_their_limits),
+		cmocka_unit_test(facts_of_a_window),
 		cmocka_unit_test(words_of_vendors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

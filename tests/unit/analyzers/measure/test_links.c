@@ -5,9 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "analyzers/measure/links.h"
 #include "db/model/entity.h"
 
@@ -155,6 +157,139 @@ static void both_ends_of_a_link_are_left_out(void **state)
 	arena_free(w->arena);
 }
 
+/* ---- the speed a link should have ------------------------------------------------ */
+
+enum { CLASS_LEAVES = 6, CLASS_PORTS = 8 };
+#define SPINE CLASS_LEAVES
+
+/* Leaves with links to hosts, and a spine. Speeds in 100 Gbit/s: 0 none, negative: it is down. */
+struct class_world {
+	struct fabric_device dev[CLASS_LEAVES + 1];
+	struct fabric_port port[2 * CLASS_LEAVES * CLASS_PORTS];
+	struct device_seen devices[CLASS_LEAVES + 1];
+	struct port_seen ports[2 * CLASS_LEAVES * CLASS_PORTS];
+	struct observed o;
+	struct links links;
+};
+
+static struct port_seen *class_port(struct class_world *w, unsigned device, int speed)
+{
+	const size_t at = w->o.n_ports++;
+	w->port[at] = (struct fabric_port){.name = "p",
+		.device = &w->dev[device],
+		.alias = "",
+		.host_nic = "",
+		.index = (uint32_t)at};
+	w->ports[at] = (struct port_seen){.port = &w->port[at],
+		.device = &w->devices[device],
+		.entity = 1,
+		.oper_up = speed > 0,
+		.out.read_bps = 100000000000ull * (unsigned)abs(speed)};
+	w->o.n_fabric_ports = w->o.n_ports;
+	return &w->ports[at];
+}
+
+static const struct class_row {
+	int hosts[CLASS_LEAVES][CLASS_PORTS + 1]; /* 0: the end. The first link of leaf1 asks */
+	enum link_reference by;
+	int should; /* in 100 Gbit/s */
+	size_t own, faster; /* of two classes */
+} class_rows[] = {
+	/* two others; one alone; two that are down */
+	{{{1, 4, 4}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	{{{4, 1, 1}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	{{{1, 4}}, LINK_BY_PAIR, 1, 0, 0},
+	{{{1, -4, -4}}, LINK_BY_PAIR, 1, 0, 0},
+	/* more than half of the others, or three times as many as are slow */
+	{{{1, 4, 2}}, LINK_TWO_CLASSES, 1, 1, 1},
+	{{{1, 1, 4, 4}}, LINK_TWO_CLASSES, 1, 2, 2},
+	{{{1, 1, 4, 4, 4, 4, 4, 4}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	{{{1, 1, 4, 4, 4, 4, 4}}, LINK_TWO_CLASSES, 1, 2, 5},
+	{{{1, 1, 4, 4, 4, 4, 4}, {4}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	{{{1, 1, 1, 4}}, LINK_BY_SIBLINGS, 1, 0, 0},
+	/* slow ones on two of three switches, on three of five, on three of six */
+	{{{1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {4}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	{{{1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {4}, {4}}, LINK_TWO_CLASSES, 1, 3, 14},
+	{{{1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {4}, {4}, {4}}, LINK_BY_SIBLINGS, 4, 0,
+		0},
+};
+
+static struct class_world *class_world_new(struct arena *a)
+{
+	struct class_world *w = arena_new_of(a, struct class_world);
+	*w = (struct class_world){.o = {.ports = w->ports, .devices = w->devices}};
+	for (unsigned d = 0; d <= SPINE; d++) {
+		w->dev[d] = (struct fabric_device){.name = d == SPINE ? "spine" : "leaf",
+			.role = d == SPINE ? ROLE_SPINE : ROLE_LEAF};
+		w->devices[d] = (struct device_seen){.device = &w->dev[d], .n_series = 1};
+	}
+	return w;
+}
+
+static void what_siblings_say_of_a_speed(void **state)
+{
+	for (size_t i = 0; i < rw_countof(class_rows); i++) {
+		const struct class_row *row = &class_rows[i];
+		struct arena *a = arena_new();
+		struct class_world *w = class_world_new(a);
+		for (unsigned d = 0; d < CLASS_LEAVES; d++)
+			for (unsigned k = 0; row->hosts[d][k]; k++) {
+				class_port(w, d, row->hosts[d][k]);
+				w->port[w->o.n_ports - 1].host = "h";
+			}
+		links_find(&w->o, a, &w->links);
+		struct link_class class;
+		assert_true(link_class(&w->links, &w->links.v[0], &class));
+		if (class.by != row->by ||
+			class.should_bps != (uint64_t)row->should * 100000000000ull ||
+			class.n_own != row->own || class.n_faster != row->faster)
+			fail_msg("row %zu: by %d, %g, %zu and %zu", i, (int)class.by,
+				(double)class.should_bps, class.n_own, class.n_faster);
+		arena_free(a);
+	}
+}
+
+/* Of two links between switches the slower one is wrong; a declared speed comes before all; the
+ * slower end is the speed of a link, and either end takes it down. */
+static void links_between_switches(void **state)
+{
+	static const struct {
+		int near, far, other, declared, own, should; /* own 0: not judged */
+	} rows[] = {{1, 1, 4, 0, 1, 4}, {4, 1, 4, 0, 1, 4}, {1, 4, 4, 0, 1, 4}, {4, 4, 1, 0, 4, 1},
+		{1, 1, 1, 4, 1, 4}, {4, -4, 4, 0, 0, 0}, {-4, 4, 4, 0, 0, 0}};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct arena *a = arena_new();
+		struct class_world *w = class_world_new(a);
+		const int ends[] = {rows[i].near, rows[i].other, rows[i].far, rows[i].other};
+		for (unsigned k = 0; k < 4; k++)
+			class_port(w, k < 2 ? k : SPINE, ends[k]);
+		for (unsigned k = 0; k < 2; k++) {
+			w->port[k].peer = &w->port[k + 2];
+			w->port[k + 2].peer = &w->port[k];
+		}
+		w->port[0].speed_bps = 100000000000ull * (unsigned)rows[i].declared;
+		links_find(&w->o, a, &w->links);
+		struct link_class class = {0};
+		link_class(&w->links, &w->links.v[0], &class);
+		assert_int_equal(class.own_bps / 100000000000ull, rows[i].own);
+		assert_int_equal(class.should_bps / 100000000000ull, rows[i].should);
+		arena_free(a);
+	}
+}
+
+static void the_load_of_a_port(void **state)
+{
+	struct port_seen p = {
+		.out = {.rate_bps = 1e9, .capacity_bps = 4000000000}, .in.rate_bps = 2e9};
+	assert_true(isnan(port_load(&p)));
+	p.out_known = true;
+	assert_true(port_load(&p) == 0.25);
+	p.in_known = true;
+	assert_true(port_load(&p) == 0.5);
+	p.out.capacity_bps = 0;
+	assert_true(port_load(&p) == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +297,9 @@ int main(void)
 		cmocka_unit_test(links_of_a_switch_and_of_a_host),
 		cmocka_unit_test(medians_leave_the_link_itself_out),
 		cmocka_unit_test(both_ends_of_a_link_are_left_out),
+		cmocka_unit_test(what_siblings_say_of_a_speed),
+		cmocka_unit_test(links_between_switches),
+		cmocka_unit_test(the_load_of_a_port),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,8 @@ static void test_fall(void **state)
 			assert_true(t.known && t.beyond);
 			assert_true(fabs(t.moved - 1.5) < 0.3);
 			assert_true(6 * t.spread < 1.5);
+			/* noise of 0.1 dB either way has a deviation of 0.058 */
+			assert_true(noises[n] == 0 || (t.spread > 0.02 && t.spread < 0.11));
 			assert_true(t.slope_per_h < -8);
 		}
 	}
@@ -103,7 +105,10 @@ static void test_one_reading(void **state)
 static void test_too_little(void **state)
 {
 	const struct optic_case made = {5, 0, 0, 0};
-	assert_false(optic_case_trend(&made, 600, 1).known);
+	assert_false(optic_case_trend(&made, 360, 1).known); /* five parts, one short */
+	const struct optic_trend all = optic_case_trend(&made, 300, 1);
+	/* as long as the past: against its oldest third, not its middle */
+	assert_true(all.known && fabs(all.before + 5.75) < 1);
 	const struct window none = {0};
 	assert_false(optic_trend_of(&none, NULL, -1, false, DARK).known);
 }
