@@ -4,6 +4,10 @@
  *      survey: who are they, how are they linked -> a configuration in a directory of our own ->
  *      an agent on it for some polls -> what its database answers -> the directory goes
  *
+ * Folders in place of addresses are the unpacked support archives of switches, and nobody is asked:
+ *
+ *      a recorded case of their readings -> a replay -> what its database answers
+ *
  * The agent is the same program with the same detectors, so its verdict is that of a real one that
  * has just been started.
  */
@@ -24,6 +28,7 @@
 #include "agent/answers/status/status.h"
 #include "agent/answers/doctor/doctor_coverage.h"
 #include "agent/command/survey.h"
+#include "agent/command/try_archive.h"
 #include "agent/document/paper.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -32,10 +37,12 @@
 #define SURVEY_NS (15 * NS_PER_S) /* for who they are; a silent one is named */
 #define WATCH_NS (40 * NS_PER_S) /* with the survey, less than a minute */
 #define LOOK_NS (200 * 1000000LL)
+#define ARCHIVE_APART_NS (30 * NS_PER_S) /* more is said */
 
 static const struct command_option options[] = {
 	SURVEY_OPTIONS,
 	{"for", 0, "DURATION", "watch this long (default: 40s)"},
+	{"keep", 0, "DIR", "of folders: keep the case that is judged in this new folder"},
 	{0},
 };
 
@@ -51,8 +58,10 @@ static void try_on_signal(int number)
 
 struct trial {
 	char dir[PATH_MAX];
-	char config[PATH_MAX + 32], log[PATH_MAX + 32];
+	char config[PATH_MAX + 32], log[PATH_MAX + 32], db[PATH_MAX + 32];
 	struct survey survey;
+	const char *keep; /* of folders; NULL: in .dir */
+	struct try_archive archive;
 	const struct survey_hosts *hosts;
 	int64_t watch_ns;
 	pid_t agent; /* 0: none runs */
@@ -70,6 +79,7 @@ static int try_make_dir(struct trial *trial, struct err *e)
 			snprintf(trial->config, sizeof(trial->config), "%s/rocewatch.yaml",
 				trial->dir);
 			snprintf(trial->log, sizeof(trial->log), "%s/agent.log", trial->dir);
+			snprintf(trial->db, sizeof(trial->db), "%s/rocewatch.db", trial->dir);
 			return 0;
 		}
 	}
@@ -98,9 +108,9 @@ static int try_write_config(FILE *out, void *arg)
 	const struct trial *trial = arg;
 	rw_cleanup(str_done) struct str extra = {0};
 	str_addf(&extra,
-		"store: { path: \"%s/rocewatch.db\" }\n"
+		"store: { path: \"%s\" }\n"
 		"defaults: { interval: 2s, slow_interval: 10s }\n",
-		trial->dir);
+		trial->db);
 	survey_add_job(&extra, &trial->survey);
 	survey_print(out, &trial->survey, trial->hosts, extra.s, true);
 	if (fflush(out) != 0 || ferror(out))
@@ -110,11 +120,10 @@ static int try_write_config(FILE *out, void *arg)
 
 /* ---- the agent ------------------------------------------------------------- */
 
-static int try_start(struct trial *trial, struct err *e)
+/* This program, with its words in the log; @argv ends with NULL. */
+static int try_spawn(struct trial *trial, char *const *argv, struct err *e)
 {
-	char program[] = "/proc/self/exe", name[] = "rocewatch", option[] = "-c",
-	     command[] = "agent";
-	char *const argv[] = {name, option, trial->config, command, NULL};
+	char program[] = "/proc/self/exe";
 	struct spawn spawn;
 	spawn_begin(&spawn);
 	posix_spawn_file_actions_addopen(
@@ -128,6 +137,47 @@ static int try_start(struct trial *trial, struct err *e)
 	return err_set(e, rc, "the agent cannot be started: %s", strerror(-rc));
 }
 
+static int try_start(struct trial *trial, struct err *e)
+{
+	char name[] = "rocewatch", option[] = "-c", command[] = "agent";
+	char *const argv[] = {name, option, trial->config, command, NULL};
+	return try_spawn(trial, argv, e);
+}
+
+/* The last line of the log, as the reason why what ran has ended. */
+static int try_ended(struct trial *trial, const char *what, struct err *e)
+{
+	char line[512] = "";
+	FILE *log = fopen(trial->log, "re");
+	while (log && fgets(line, sizeof(line), log))
+		;
+	if (log)
+		fclose(log);
+	line[strcspn(line, "\n")] = '\0';
+	trial->agent = 0;
+	return err_set(e, -EIO, "the %s ended: %s", what, line);
+}
+
+/* The case in @from, through the detectors, into the database of the trial. */
+static int try_replay(struct trial *trial, const char *from, struct err *e)
+{
+	char name[] = "rocewatch", quiet[] = "--quiet", command[] = "replay",
+	     from_option[] = "--from", db_option[] = "--db";
+	rw_cleanup(freep) char *source = rw_strdup(from);
+	char *const argv[] = {
+		name, quiet, command, from_option, source, db_option, trial->db, NULL};
+	int status = 0;
+	const int rc = try_spawn(trial, argv, e);
+	if (rc < 0)
+		return rc;
+	while (waitpid(trial->agent, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > EXIT_FAILED)
+		return try_ended(trial, "replay", e);
+	trial->agent = 0;
+	return 0;
+}
+
 /* Until the time is over, or somebody stops us. -EIO when the agent has ended by itself. */
 static int try_wait(struct trial *trial, struct err *e)
 {
@@ -137,15 +187,7 @@ static int try_wait(struct trial *trial, struct err *e)
 		nanosleep(&pause, NULL);
 		if (waitpid(trial->agent, NULL, WNOHANG) != trial->agent)
 			continue;
-		char line[512] = "";
-		FILE *log = fopen(trial->log, "re");
-		while (log && fgets(line, sizeof(line), log))
-			;
-		if (log)
-			fclose(log);
-		line[strcspn(line, "\n")] = '\0';
-		trial->agent = 0;
-		return err_set(e, -EIO, "the agent ended: %s", line);
+		return try_ended(trial, "agent", e);
 	}
 	return 0;
 }
@@ -173,6 +215,23 @@ static void try_put_survey(FILE *out, const struct survey *survey)
 	for (size_t i = 0; i < survey->n; i++)
 		if (!survey->v[i].answered)
 			fprintf(out, "             silent: %s\n", survey->v[i].reason);
+}
+
+static void try_put_readings(FILE *out, const struct trial *trial)
+{
+	const struct try_archive *archive = &trial->archive;
+	char shortest[32], longest[32], apart[32];
+	if (archive->readings == 0)
+		return;
+	fprintf(out, "READINGS     %zu of each switch, over %s", archive->readings,
+		duration_format(shortest, sizeof(shortest), archive->shortest_ns));
+	if (archive->longest_ns != archive->shortest_ns)
+		fprintf(out, " to %s",
+			duration_format(longest, sizeof(longest), archive->longest_ns));
+	fputs("; between two of them only the mean is known\n", out);
+	if (archive->apart_ns > ARCHIVE_APART_NS)
+		fprintf(out, "             taken up to %s apart, judged as if at one time\n",
+			duration_format(apart, sizeof(apart), archive->apart_ns));
 }
 
 static void try_put_state(FILE *out, const struct status_answer *status)
@@ -213,15 +272,20 @@ static int try_tell(const struct trial *trial, const struct command_args *args, 
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct status_answer status = {0};
 	struct doctor_answer doctor = {0};
-	globals.config_path = trial->config;
-	globals.config_named = true;
-	globals.config_given = true;
+	if (trial->archive.readings > 0) {
+		globals.db = trial->db;
+	} else {
+		globals.config_path = trial->config;
+		globals.config_named = true;
+		globals.config_given = true;
+	}
 	int rc = client_open(&client, &globals, trial->watch_ns, e);
 	if (rc < 0)
 		return rc;
 	rc = status_read(&client, a, &status, e);
 	if (rc == 0) {
 		try_put_survey(stdout, &trial->survey);
+		try_put_readings(stdout, trial);
 		try_put_state(stdout, &status);
 	}
 	if (rc == 0 && status.n_incidents > 0)
@@ -261,14 +325,70 @@ static int try_watch(struct trial *trial, const struct command_args *args, struc
 	return rc;
 }
 
+/* Where the case is kept, or the directory of the trial. */
+static int try_case_dir(struct trial *trial, const char **ret, struct err *e)
+{
+	*ret = trial->dir;
+	if (!trial->keep)
+		return 0;
+	*ret = trial->keep;
+	if (mkdir(trial->keep, 0750) == 0)
+		return 0;
+	return err_set(
+		e, -EINVAL, "--keep: %.200s: %s; name a new folder", trial->keep, strerror(errno));
+}
+
+static int try_judge(struct trial *trial, const struct command_args *args, struct err *e)
+{
+	const char *dir;
+	int rc = try_make_dir(trial, e);
+	if (rc == 0)
+		rc = try_case_dir(trial, &dir, e);
+	if (rc == 0)
+		rc = try_archive_read(
+			args->argv, (size_t)args->argc, dir, &trial->survey, &trial->archive, e);
+	if (rc == 0)
+		rc = try_replay(trial, dir, e);
+	if (rc == 0)
+		rc = try_tell(trial, args, e);
+	return rc;
+}
+
+static bool try_is_folder(const char *text)
+{
+	struct stat st;
+	return stat(text, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Addresses, or folders: EXIT_OK, or a usage error that was printed. */
+static int try_read_places(struct trial *trial, const struct command_args *args,
+	struct survey_hosts *hosts, bool *ret_folders)
+{
+	size_t n_folders = 0;
+	for (int i = 0; i < args->argc; i++)
+		n_folders += try_is_folder(args->argv[i]);
+	*ret_folders = n_folders > 0;
+	if (n_folders == 0 && trial->keep)
+		return usage_error(&command_try, "--keep is of folders");
+	if (n_folders == 0)
+		return survey_hosts_read(&command_try, args, 0, hosts);
+	if (n_folders == (size_t)args->argc)
+		return EXIT_OK;
+	return usage_error(&command_try,
+		"folders and addresses cannot be mixed: %zu of %d are folders", n_folders,
+		args->argc);
+}
+
 static int cmd_try_run(struct command_args *args)
 {
 	const char *text = command_opt(&command_try, args, "for");
 	const struct sigaction action = {.sa_handler = try_on_signal};
 	struct err e = {0};
-	struct trial trial = {.watch_ns = WATCH_NS};
+	struct trial trial = {
+		.watch_ns = WATCH_NS, .keep = command_opt(&command_try, args, "keep")};
 	rw_cleanup(survey_hosts_done) struct survey_hosts hosts = {0};
-	const int code = survey_hosts_read(&command_try, args, 0, &hosts);
+	bool folders;
+	const int code = try_read_places(&trial, args, &hosts, &folders);
 	if (code != EXIT_OK)
 		return code;
 	if (text && (unit_duration(text, &trial.watch_ns, NULL) < 0 || trial.watch_ns <= 0))
@@ -279,14 +399,18 @@ static int cmd_try_run(struct command_args *args)
 	sigaction(SIGTERM, &action, NULL);
 	if (!args->g->verbose)
 		log_set_level(LOG_ERROR_);
-	const int rc = try_watch(&trial, args, &e);
+	int rc;
+	if (folders)
+		rc = try_judge(&trial, args, &e);
+	else
+		rc = try_watch(&trial, args, &e);
 	try_stop(&trial);
 	try_remove_dir(&trial);
 	survey_done(&trial.survey);
 	if (rc == 0)
 		return EXIT_OK;
 	err_print(stderr, &e);
-	if (rc == -EINVAL)
+	if (rc == -EINVAL && !folders)
 		return EXIT_USAGE;
 	return EXIT_FAILED;
 }
@@ -302,14 +426,19 @@ const struct command command_try = {
 		"ADDRESS[:PORT], or gnmi:ADDRESS[:PORT]. It needs no configuration and no root, "
 		"changes nothing on a "
 		"switch, and leaves no file behind. Ctrl-C ends it early with what is known by "
-		"then.\n"
-		"Exit: 0 told, whatever is wrong; 1 no switch answers.",
+		"then.\n\n"
+		"HOST may also be a folder: the unpacked archive of SONiC's 'show techsupport', "
+		"one for each switch. Then nothing is asked: what changed between the two "
+		"readings of its counters is judged.\n"
+		"Exit: 0 told, whatever is wrong; 1 no switch answers, or an archive cannot be "
+		"judged.",
 	.options = options,
 	.examples = {{"try 192.0.2.11 192.0.2.12 192.0.2.21 --community-file community",
 			     "watches three switches for forty seconds",
 			     .not_run = "asks switches"},
-		{"try gnmi:leaf1 --gnmi-user noc --gnmi-password-file pw --for 20s",
-			"looks at one over gNMI for twenty seconds", .not_run = "asks switches"}},
+		{"try sonic_dump_leaf1 sonic_dump_spine1",
+			"judges what two switches wrote for support",
+			.not_run = "needs two archives"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_try_run,
 };

@@ -25,21 +25,11 @@ static const char *survey_kept(struct arena *a, const char *text)
 	return arena_strdup(a, str_or(text, ""));
 }
 
-static void survey_on_neighbors(void *arg, const struct topology_device *self,
+/* What is lent, copied into the arena of the survey. */
+static void survey_keep(struct survey_device *x, const struct topology_device *self,
 	const struct topology_neighbor *neighbors, size_t n)
 {
-	struct survey_way *w = arg;
-	struct survey_device *x = w->of;
 	struct arena *a = x->all->arena;
-	if (x->over || w->done)
-		return;
-	w->done = true;
-	if (w->snmp && n > 0)
-		x->by_gnmi.done = true; /* SNMP knows more about the ports, and LLDP too */
-	if (x->answered && n <= x->n) {
-		survey_over(x);
-		return;
-	}
 	x->self = (struct topology_device){.name = x->device->name,
 		.sysname = survey_kept(a, self->sysname),
 		.chassis = survey_kept(a, self->chassis),
@@ -66,6 +56,23 @@ static void survey_on_neighbors(void *arg, const struct topology_device *self,
 		x->neighbors[i].port_descr = survey_kept(a, neighbors[i].port_descr);
 	}
 	x->answered = true;
+}
+
+static void survey_on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *neighbors, size_t n)
+{
+	struct survey_way *w = arg;
+	struct survey_device *x = w->of;
+	if (x->over || w->done)
+		return;
+	w->done = true;
+	if (w->snmp && n > 0)
+		x->by_gnmi.done = true; /* SNMP knows more about the ports, and LLDP too */
+	if (x->answered && n <= x->n) {
+		survey_over(x);
+		return;
+	}
+	survey_keep(x, self, neighbors, n);
 	survey_over(x);
 }
 
@@ -80,14 +87,12 @@ static void survey_on_target(void *arg, const struct target *target)
 	survey_over(x);
 }
 
-/* Which priorities the switches have counted pause frames of, or say that PFC is on for. */
-static void survey_on_samples(void *arg, const struct sample *samples, size_t n)
+void survey_counted(struct survey *survey, const struct entities *entities,
+	const struct sample *samples, size_t n)
 {
-	const struct survey_way *way = arg;
-	struct survey *survey = way->of->all;
 	for (size_t i = 0; i < n; i++) {
 		const struct sample *sample = &samples[i];
-		const struct entity *entity = entity_get(survey->entities, sample->entity);
+		const struct entity *entity = entity_get(entities, sample->entity);
 		if (!entity || entity->priority < 0 || entity->priority > 7 || !sample->value)
 			continue;
 		if (sample->metric == M_PFC_RX_FRAMES || sample->metric == M_PFC_TX_FRAMES)
@@ -95,6 +100,12 @@ static void survey_on_samples(void *arg, const struct sample *samples, size_t n)
 		if (sample->metric == M_CFG_PFC_ENABLED)
 			survey->enabled |= 1u << entity->priority;
 	}
+}
+
+static void survey_on_samples(void *arg, const struct sample *samples, size_t n)
+{
+	const struct survey_way *way = arg;
+	survey_counted(way->of->all, way->of->all->entities, samples, n);
 }
 static void survey_on_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
@@ -178,7 +189,7 @@ static int survey_ask_all(struct survey *survey, int64_t deadline_ns, struct err
 	return 0;
 }
 
-static void survey_match(struct survey *survey)
+void survey_link(struct survey *survey)
 {
 	const struct config *c = survey->config;
 	struct topology_device *devices =
@@ -221,7 +232,7 @@ int survey_config(
 		return rc;
 	for (size_t i = 0; i < survey->n; i++)
 		survey->n_answered += survey->v[i].answered;
-	survey_match(survey);
+	survey_link(survey);
 	return 0;
 }
 
@@ -328,13 +339,27 @@ void survey_hosts_done(struct survey_hosts *hosts)
 	free(hosts->ca);
 }
 
+/* A configuration of our own making. */
+static int survey_parse(
+	const struct str *text, enum config_mode mode, struct config **ret, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+	const int rc =
+		config_parse(text->s, text->n, "the command line", mode, tables, n, ret, &errors);
+	if (rc < 0 && errors.n > 0)
+		return err_set(e, -EINVAL, "%s", errors.v[0].text);
+	if (rc < 0)
+		return err_set(e, rc, "%s", strerror(-rc));
+	return 0;
+}
+
 int survey_hosts(
 	struct survey *survey, const struct survey_hosts *hosts, int64_t deadline_ns, struct err *e)
 {
 	rw_cleanup(str_done) struct str text = {0};
-	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *config = NULL;
-	size_t n;
 	*survey = (struct survey){0};
 	str_add(&text,
 		"fabric: first\ndefaults: { interval: 15s }\n"); /* a poll may take as long */
@@ -348,16 +373,38 @@ int survey_hosts(
 		survey_add_target(&text, hosts->hosts[i]);
 		str_add(&text, " }\n");
 	}
-	const struct option_table *const *tables = module_tables(&n);
-	const int rc = config_parse(
-		text.s, text.n, "the command line", CONFIG_FULL, tables, n, &config, &errors);
-	if (rc < 0 && errors.n > 0)
-		return err_set(e, -EINVAL, "%s", errors.v[0].text);
+	const int rc = survey_parse(&text, CONFIG_FULL, &config, e);
 	if (rc < 0)
-		return err_set(e, rc, "%s", strerror(-rc));
+		return rc;
 	const int asked = survey_config(survey, config, deadline_ns, e);
 	survey->made = config;
 	return asked;
+}
+
+int survey_named(struct survey *survey, const char *const *names, size_t n, struct err *e)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	struct config *config = NULL;
+	*survey = (struct survey){0};
+	str_add(&text, "fabric: first\ndevices:\n");
+	for (size_t i = 0; i < n; i++)
+		str_addf(&text, "  - { name: %s }\n", names[i]);
+	const int rc = survey_parse(&text, CONFIG_CASE, &config, e);
+	if (rc < 0)
+		return rc;
+	*survey = (struct survey){.config = config, .made = config, .arena = arena_new(), .n = n};
+	survey->v = arena_array(survey->arena, struct survey_device, n + 1);
+	for (size_t i = 0; i < n; i++)
+		survey->v[i] = (struct survey_device){.all = survey, .device = &config->devices[i]};
+	return 0;
+}
+
+void survey_known(struct survey *survey, size_t i, const char *profile,
+	const struct topology_device *self, const struct topology_neighbor *neighbors, size_t n)
+{
+	survey_keep(&survey->v[i], self, neighbors, n);
+	survey->v[i].profile = survey_kept(survey->arena, profile);
+	survey->n_answered++;
 }
 
 /* ---- the first configuration --------------------------------------------- */
@@ -451,12 +498,16 @@ static void survey_names(const struct survey *survey, struct survey_place *place
 }
 
 static void survey_print_device(FILE *out, const struct survey *survey,
-	const struct survey_place *place, size_t at, const char *address)
+	const struct survey_place *place, size_t at, const struct survey_hosts *hosts)
 {
 	const struct survey_device *asked = &survey->v[at];
 	rw_cleanup(str_done) struct str target = {0};
-	survey_add_target(&target, address);
-	fprintf(out, "  - { name: %s, role: %s, %s }", place->name, place->role, target.s);
+	if (hosts) {
+		str_add(&target, ", ");
+		survey_add_target(&target, hosts->hosts[at]);
+	}
+	fprintf(out, "  - { name: %s, role: %s%s }", place->name, place->role,
+		str_or(target.s, ""));
 	if (!asked->answered)
 		fputs("  # did not answer: its role is not known\n", out);
 	else
@@ -553,11 +604,12 @@ void survey_print(FILE *out, const struct survey *survey, const struct survey_ho
 	survey_roles(survey, places);
 	survey_names(survey, places);
 	rw_cleanup(str_done) struct str credentials = {0};
-	survey_add_credentials(&credentials, hosts);
+	if (hosts)
+		survey_add_credentials(&credentials, hosts);
 	fprintf(out, "fabric: fabric1  # any name; it stands on every page\n%sdevices:\n",
-		credentials.s);
+		str_or(credentials.s, ""));
 	for (size_t i = 0; i < survey->n; i++)
-		survey_print_device(out, survey, &places[i], i, hosts->hosts[i]);
+		survey_print_device(out, survey, &places[i], i, hosts);
 	survey_print_priorities(out, survey);
 	fputs(extra, out);
 	if (links)

@@ -15,6 +15,7 @@ struct config_device;
 struct entities;
 struct gnmi_target;
 struct loop;
+struct sample;
 struct snmp_target;
 struct survey;
 
@@ -87,6 +88,19 @@ void survey_hosts_done(struct survey_hosts *hosts);
  * cannot be read. */
 int survey_hosts(struct survey *survey, const struct survey_hosts *hosts, int64_t deadline_ns,
 	struct err *e);
+/*
+ * survey_named - of @n switches that nobody asks, by their names (letters, digits, '-' and '_'):
+ * what is known of each is told by survey_known() and survey_counted(), and survey_link() finds the
+ * links. 0, or -EINVAL with @e for a name that stands twice.
+ */
+int survey_named(struct survey *survey, const char *const *names, size_t n, struct err *e);
+/* survey_known - of the switch @i; copied. @profile: the kind of it. */
+void survey_known(struct survey *survey, size_t i, const char *profile,
+	const struct topology_device *self, const struct topology_neighbor *neighbors, size_t n);
+/* survey_counted - the priorities in @samples that were paused, or that PFC is on for. */
+void survey_counted(struct survey *survey, const struct entities *entities,
+	const struct sample *samples, size_t n);
+void survey_link(struct survey *survey);
 void survey_done(struct survey *survey);
 
 /* survey_add_job - where most hosts, but not all, are named alike ("node-017", "node-018"), a job
@@ -95,7 +109,7 @@ void survey_done(struct survey *survey);
 void survey_add_job(struct str *out, const struct survey *survey);
 
 /* survey_print - a configuration of the devices of survey_hosts(): names by their system names,
- * roles by their links. @extra are lines of it (""); with @links the links are written out, else
- * they are left to discovery. */
+ * roles by their links. Without @hosts it says nothing of how they are asked. @extra are lines of
+ * it (""); with @links the links are written out, else they are left to discovery. */
 void survey_print(FILE *out, const struct survey *survey, const struct survey_hosts *hosts,
 	const char *extra, bool links);

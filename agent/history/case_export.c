@@ -208,16 +208,37 @@ static int put_states(struct tsv *tsv, struct history *history, const struct his
 	return r;
 }
 
+static int tsv_open(
+	struct tsv *tsv, const char *dir, const struct entities *entities, struct err *e)
+{
+	*tsv = (struct tsv){.f = case_export_create(dir, "samples.tsv", e), .entities = entities};
+	if (!tsv->f)
+		return e->code;
+	fputs("# time_s\tdevice\tport\tpriority\tmetric\tvalue\tflags\twindow_s\n", tsv->f);
+	return 0;
+}
+
+int case_write_samples(const char *dir, const struct entities *entities,
+	const struct sample *samples, size_t n, struct err *e)
+{
+	struct tsv tsv;
+	int rc = tsv_open(&tsv, dir, entities, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = put_sample(&tsv, &samples[i]);
+	return case_export_finish(tsv.f, dir, "samples.tsv", rc, e);
+}
+
 static int export_samples(struct history *history, const char *dir,
 	const struct history_filter *filter, uint64_t *ret_samples, struct err *e)
 {
-	struct tsv t = {.f = case_export_create(dir, "samples.tsv", e),
-		.entities = history_entities(history)};
+	struct tsv t;
+	int r = tsv_open(&t, dir, history_entities(history), e);
 
-	if (!t.f)
-		return e->code;
-	fputs("# time_s\tdevice\tport\tpriority\tmetric\tvalue\tflags\twindow_s\n", t.f);
-	int r = put_states(&t, history, filter, e);
+	if (r < 0)
+		return r;
+	r = put_states(&t, history, filter, e);
 	if (r == 0)
 		r = history_each_sample(history, filter, put_sample, &t, e);
 	r = case_export_finish(t.f, dir, "samples.tsv", r, e);

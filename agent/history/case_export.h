@@ -14,3 +14,8 @@ enum case_dir { CASE_NEW, CASE_OVERWRITE };
  */
 int case_export(struct history *history, const char *dir, enum case_dir how,
 	const struct history_filter *filter, uint64_t *ret_samples, struct err *e);
+
+/* case_write_samples - @n samples as the samples.tsv of the folder @dir. 0 or negative errno with
+ * words in @e. */
+int case_write_samples(const char *dir, const struct entities *entities,
+	const struct sample *samples, size_t n, struct err *e);
