@@ -242,8 +242,11 @@ enum { SPEEDS_MAX = 16 }; /* distinct speeds among links of one kind; more are n
 /* As many agree on the faster speed: slower links are no class, but faults. */
 #define CLASS_TIMES 3
 /* ... unless they are on so many switches, and on most that have such links: then somebody meant
- * them to be, as with a pair of storage hosts at each leaf. */
+ * them to be, as with a storage host at each leaf; two at each of two leaves are enough. */
 #define CLASS_SWITCHES 3
+#define CLASS_PAIR 2
+/* ... or so many, or all, are of one switch, as with a shelf of storage, or an older spine */
+#define CLASS_LINKS 4
 
 struct link_speeds { /* of links of one kind: how many run at which speed */
 	struct link_speeds *next;
@@ -253,6 +256,7 @@ struct link_speeds { /* of links of one kind: how many run at which speed */
 	struct {
 		uint64_t speed;
 		size_t n, n_switches;
+		size_t n_last, n_pairs; /* links of the last switch; switches with CLASS_PAIR */
 		const struct fabric_device *last;
 	} v[SPEEDS_MAX];
 	const struct link *undecided; /* the first that is of neither class for sure; NULL: none */
@@ -283,17 +287,23 @@ static void speeds_add(struct link_speeds *speeds, const struct link *link)
 	if (k == speeds->n)
 		speeds->v[speeds->n++].speed = speed;
 	speeds->v[k].n++;
-	speeds->v[k].n_switches += device != speeds->v[k].last;
+	if (device != speeds->v[k].last) {
+		speeds->v[k].n_switches++;
+		speeds->v[k].n_last = 0;
+	}
 	speeds->v[k].last = device;
+	speeds->v[k].n_pairs += ++speeds->v[k].n_last == CLASS_PAIR;
 }
 
 /* Are so many switches alike in having links at @speed that these are a class? */
 static bool speeds_are_class(const struct link_speeds *speeds, uint64_t speed)
 {
 	for (size_t k = 0; k < speeds->n; k++)
-		if (speeds->v[k].speed == speed)
-			return speeds->v[k].n_switches >= CLASS_SWITCHES &&
-				2 * speeds->v[k].n_switches > speeds->n_switches;
+		if (speeds->v[k].speed == speed) {
+			const size_t n = speeds->v[k].n_switches, all = speeds->n_switches;
+			return (n >= CLASS_SWITCHES && 2 * n > all) ||
+				(all > 1 && speeds->v[k].n_pairs == all);
+		}
 	return false;
 }
 
@@ -340,13 +350,40 @@ static int vote_says(const struct vote *vote, uint64_t own)
 	return VOTE_UNDECIDED;
 }
 
+/* Do the links of the switch at its far end, towards the same tier, make its speed a class? */
+static bool far_switch_has_class(const struct links *links, const struct link *link)
+{
+	if (!link->far)
+		return false;
+	const struct device_seen *far = link->far->device;
+	size_t n = 0, same = 0;
+	for (size_t i = 0; i < far->n_ports; i++) {
+		const struct port_seen *p = &far->ports[i], *near = observed_peer(links->o, p);
+		if (!near || near->port->device->role != link->near->port->device->role)
+			continue;
+		const struct link other = {.near = near, .far = p};
+		if (link_is_down(&other) || !link_class_speed(&other))
+			continue;
+		n++;
+		same += link_class_speed(&other) == link_class_speed(link);
+	}
+	return same >= CLASS_LINKS || (n >= CLASS_PAIR && same == n);
+}
+
+static bool own_switch_has_class(const struct links *links, const struct link *link)
+{
+	return vote_of_device(links, link).same + 1 >= CLASS_LINKS;
+}
+
 /* What the links of a kind in the whole fabric say. */
-static int fabric_says(
-	const struct link_speeds *speeds, const struct link *link, const struct vote *vote)
+static int fabric_says(const struct links *links, const struct link_speeds *speeds,
+	const struct link *link, const struct vote *vote)
 {
 	const uint64_t own = link_class_speed(link);
 	const int says = vote_says(vote, own);
-	if (says == VOTE_SLOWER && speeds_are_class(speeds, own))
+	if (says == VOTE_SLOWER &&
+		(speeds_are_class(speeds, own) || own_switch_has_class(links, link) ||
+			far_switch_has_class(links, link)))
 		return VOTE_UNDECIDED;
 	return says;
 }
@@ -378,7 +415,7 @@ static const struct link_speeds *link_class_speeds(struct links *links, uint16_t
 		if (link->tiers != tiers || !link_is_judged(link) || link->near->port->speed_bps)
 			continue;
 		const struct vote vote = vote_of(speeds, link);
-		const bool open = fabric_says(speeds, link, &vote) == VOTE_UNDECIDED;
+		const bool open = fabric_says(links, speeds, link, &vote) == VOTE_UNDECIDED;
 		if (open && !device_says_alike(links, link))
 			speeds->undecided = link;
 	}
@@ -393,7 +430,7 @@ static void link_class_by_fabric(
 {
 	const struct link_speeds *speeds = link_class_speeds(links, link->tiers);
 	const struct vote vote = vote_of(speeds, link);
-	const int says = fabric_says(speeds, link, &vote);
+	const int says = fabric_says(links, speeds, link, &vote);
 	if (slower && says != VOTE_UNDECIDED)
 		return;
 	ret->n_siblings = vote.n;

@@ -89,9 +89,10 @@ double link_median(struct links *links, const struct link *of, port_measure *mea
  *
  * Several links that are slower than most may be a class of their own, by design. Where fewer than
  * three times as many agree on the higher speed, the siblings of the switch do not decide, and then
- * those of the fabric; where these do not either, or where most switches, and three at least, have
- * links of the lower speed, there are two classes, whatever the switch's own siblings say: only a
- * declaration tells a slow link from one of the slower class.
+ * those of the fabric. Where these do not either, there are two classes, whatever the switch's own
+ * siblings say; so there are where most switches, and three at least, have links of the lower
+ * speed, or all switches a pair, or where four links, or all of the far end, are of one switch.
+ * Only a declaration tells a slow link from one of the slower class.
  */
 
 enum link_reference { LINK_BY_DECLARED, LINK_BY_SIBLINGS, LINK_BY_PAIR, LINK_TWO_CLASSES };

@@ -212,6 +212,13 @@ static const struct class_row {
 	{{{1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {4}, {4}}, LINK_TWO_CLASSES, 1, 3, 14},
 	{{{1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {1, 4, 4, 4, 4}, {4}, {4}, {4}}, LINK_BY_SIBLINGS, 4, 0,
 		0},
+	/* four of one switch, three; a pair at each of two, at one of two */
+	{{{1, 1, 1, 1, 4, 4, 4, 4}, {4, 4, 4, 4, 4, 4, 4, 4}}, LINK_TWO_CLASSES, 1, 4, 12},
+	{{{1, 1, 1, 4, 4, 4, 4, 4}, {4, 4, 4, 4, 4, 4, 4, 4}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	{{{1, 1, 4, 4, 4, 4, 4, 4}, {1, 1, 4, 4, 4, 4, 4, 4}}, LINK_TWO_CLASSES, 1, 4, 12},
+	{{{1, 1, 4, 4, 4, 4, 4, 4}, {4, 4, 4, 4, 4, 4, 4, 4}}, LINK_BY_SIBLINGS, 4, 0, 0},
+	/* one below the slower class of its switch */
+	{{{1, 2, 2, 2, 2, 4, 4, 4}, {4, 4, 4, 4, 4, 4, 4, 4}}, LINK_BY_SIBLINGS, 2, 0, 0},
 };
 
 static struct class_world *class_world_new(struct arena *a)
@@ -277,6 +284,56 @@ static void links_between_switches(void **state)
 	}
 }
 
+/* All links of a spine, two at least, are a class of their own; some of them are faults. */
+static void a_slower_spine(void **state)
+{
+	static const struct {
+		unsigned leaves,
+			links; /* links of each leaf to the spine; thrice as many elsewhere */
+		unsigned slow[2];
+		size_t faults, classes;
+	} rows[] = {{2, 1, {1, 1}, 0, 2}, {2, 1, {1, 0}, 1, 0}, {1, 1, {1}, 1, 0},
+		{2, 2, {1, 2}, 3, 0}, {2, 2, {0, 0}, 0, 0}};
+	enum { FAST_SPINE = SPINE - 1 };
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct arena *a = arena_new();
+		struct class_world *w = class_world_new(a);
+		w->dev[FAST_SPINE].role = ROLE_SPINE;
+		struct fabric_port *to_spine[4];
+		size_t n = 0, faults = 0, classes = 0;
+		for (unsigned d = 0; d < rows[i].leaves; d++)
+			for (unsigned k = 0; k < 4 * rows[i].links; k++) {
+				class_port(w, d, k < rows[i].slow[d] ? 1 : 4);
+				if (k < rows[i].links)
+					to_spine[n++] = &w->port[w->o.n_ports - 1];
+			}
+		const size_t near = w->o.n_ports;
+		w->devices[SPINE].ports = &w->ports[near];
+		w->devices[SPINE].n_ports = n;
+		for (size_t k = 0; k < n; k++) {
+			class_port(w, SPINE, 4);
+			to_spine[k]->peer = &w->port[near + k];
+			w->port[near + k].peer = to_spine[k];
+		}
+		for (size_t k = 0; k < near; k++)
+			if (!w->port[k].peer) {
+				class_port(w, FAST_SPINE, 4);
+				w->port[k].peer = &w->port[w->o.n_ports - 1];
+				w->port[w->o.n_ports - 1].peer = &w->port[k];
+			}
+		links_find(&w->o, a, &w->links);
+		for (size_t k = 0; k < w->links.n; k++) {
+			struct link_class class;
+			assert_true(link_class(&w->links, &w->links.v[k], &class));
+			faults += class.own_bps < class.should_bps;
+			classes += class.by == LINK_TWO_CLASSES;
+		}
+		if (faults != rows[i].faults || classes != rows[i].classes)
+			fail_msg("row %zu: %zu faults, %zu in classes", i, faults, classes);
+		arena_free(a);
+	}
+}
+
 static void the_load_of_a_port(void **state)
 {
 	struct port_seen p = {
@@ -299,6 +356,7 @@ int main(void)
 		cmocka_unit_test(both_ends_of_a_link_are_left_out),
 		cmocka_unit_test(what_siblings_say_of_a_speed),
 		cmocka_unit_test(links_between_switches),
+		cmocka_unit_test(a_slower_spine),
 		cmocka_unit_test(the_load_of_a_port),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
