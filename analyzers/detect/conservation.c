@@ -16,6 +16,7 @@
 #include "base/stats.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/conservation_routes.h"
+#include "config/config.h"
 
 #define LIKE_TOTAL 0.3 /* relative difference of totals that counts as unchanged */
 /* share, with only one other switch to compare with */
@@ -41,7 +42,8 @@ static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct conservation_options, window_ns), "0s", "0s", "1h",
 		NULL,
 		"evaluation window; 0 = three intervals, at least 15 s: agents refresh ports and "
-		"queues at different times, so it holds a refresh of each"},
+		"queues at different times, so it holds a refresh of each; where all counters "
+		"move at each poll, its last 5 s count"},
 	{"past", OPT_DURATION, offsetof(struct conservation_options, past_ns), "10m", "0s", "7d",
 		NULL,
 		"how far back the bytes of an empty link are looked for, kept in memory for every "
@@ -211,8 +213,34 @@ static void conservation_report_leak(const struct conservation_in *in,
 	finding_steps(&t, t.f->cause, 0);
 }
 
-static void class_leaks(const struct conservation_in *in, struct finding_list *out)
+/* What the queues of a port do at polls: at each if one of them does. */
+static enum pace port_pace(const struct conservation_in *in, const struct port_seen *port)
 {
+	enum pace worst = PACE_IDLE;
+	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
+		const enum pace pace =
+			counter_pace(in, port->prio_entity[prio], M_QUEUE_OUT_OCTETS);
+		if (pace == PACE_EACH_POLL)
+			return pace;
+		if (pace == PACE_SLOW)
+			worst = pace;
+	}
+	return worst;
+}
+
+static void paces_add_device(const struct conservation_in *in, size_t device, struct paces *paces)
+{
+	const struct device_seen *seen = &in->whole->devices[device];
+	for (size_t i = 0; in->newest && i < seen->n_ports && !paces->slow; i++)
+		paces_add(paces, port_pace(in, &seen->ports[i]));
+}
+
+static void class_leaks(const struct conservation_in *whole, struct finding_list *out)
+{
+	struct paces paces = {0}; /* switches are compared with each other: of all of them */
+	for (size_t i = 0; i < whole->o->n_devices; i++)
+		paces_add_device(whole, i, &paces);
+	const struct conservation_in newest = conservation_newest(whole, &paces), *in = &newest;
 	struct switch_bytes *v =
 		arena_array(in->in->arena, struct switch_bytes, in->o->n_devices + 1);
 	for (size_t i = 0; i < in->o->n_devices; i++)
@@ -387,26 +415,56 @@ static void conservation_report_storage(const struct conservation_in *in,
 		conservation_describe_storage(in, device, storage, &t);
 }
 
-static void storage_receivers(const struct conservation_in *in, struct finding_list *out)
+static void storage_receivers_of(
+	const struct conservation_in *in, size_t device, struct finding_list *out)
 {
-	if (!in->o->fabric->n_jobs || !in->o->fabric->lossless_mask)
+	const struct device_seen *d = &in->o->devices[device];
+	const struct storage s = storage_at(in, d);
+	if (!s.known)
 		return;
-	for (size_t i = 0; i < in->o->n_devices; i++) {
-		const struct device_seen *d = &in->o->devices[i];
-		const struct storage s = storage_at(in, d);
-		if (!s.known)
-			continue;
-		conservation_report_storage(in, d, NULL, &s, out);
-		for (size_t k = 0; k < d->n_ports; k++)
-			if (is_storage(in, &d->ports[k]) && !isnan(lossless_load(in, &d->ports[k])))
-				conservation_report_storage(in, d, &d->ports[k], &s, out);
+	conservation_report_storage(in, d, NULL, &s, out);
+	for (size_t k = 0; k < d->n_ports; k++)
+		if (is_storage(in, &d->ports[k]) && !isnan(lossless_load(in, &d->ports[k])))
+			conservation_report_storage(in, d, &d->ports[k], &s, out);
+}
+
+static void storage_receivers(const struct conservation_in *whole, struct finding_list *out)
+{
+	if (!whole->o->fabric->n_jobs || !whole->o->fabric->lossless_mask)
+		return;
+	for (size_t i = 0; i < whole->o->n_devices; i++) {
+		struct paces paces = {0};
+		paces_add_device(whole, i, &paces);
+		const struct conservation_in in = conservation_newest(whole, &paces);
+		storage_receivers_of(&in, i, out);
 	}
+}
+
+/* The end of an automatic window; NULL: it is no longer than the usual one. */
+static const struct observed *observe_newest(const struct analyzer_in *in)
+{
+	const struct conservation_options *options = in->options;
+	const int64_t from_ns = in->window->to_ns - config_usual_window(in->interval_ns);
+	if (options->window_ns || from_ns <= in->window->from_ns)
+		return NULL;
+	struct window *window = arena_new_of(in->arena, struct window);
+	struct analyzer_in end = *in;
+	*window = *in->window;
+	window->from_ns = from_ns;
+	end.window = window;
+	end.shared = NULL;
+	return observe(&end);
 }
 
 static int conservation_run(const struct analyzer_in *in, struct finding_list *out)
 {
-	const struct conservation_in c = {
-		.in = in, .o = observe(in), .links = links_seen(in), .options = in->options};
+	const struct observed *o = observe(in);
+	const struct conservation_in c = {.in = in,
+		.o = o,
+		.whole = o,
+		.newest = observe_newest(in),
+		.links = links_seen(in),
+		.options = in->options};
 	class_leaks(&c, out);
 	storage_receivers(&c, out);
 	conservation_routes(&c, out);

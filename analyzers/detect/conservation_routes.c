@@ -43,6 +43,41 @@ struct draft conservation_finding(const struct conservation_in *in, enum cause c
 	return t;
 }
 
+#define POLLS_ALIKE 3
+
+enum pace counter_pace(const struct conservation_in *in, uint32_t entity, unsigned metric)
+{
+	const struct series *s = NULL;
+	if (in->newest && entity != ENTITY_NONE)
+		s = window_series(in->in->window, entity, metric);
+	if (!s)
+		return PACE_IDLE;
+	const uint32_t end = series_after(s, in->newest->to_ns);
+	uint32_t begin = series_after(s, in->newest->from_ns);
+	begin -= begin > 0;
+	if (!series_moved(s->value + begin, end - begin))
+		return PACE_IDLE;
+	for (uint32_t i = 1; i <= POLLS_ALIKE; i++)
+		if (end < i + 1 || s->value[end - i] == s->value[end - i - 1])
+			return PACE_SLOW;
+	return PACE_EACH_POLL;
+}
+
+void paces_add(struct paces *paces, enum pace pace)
+{
+	paces->each_poll += pace == PACE_EACH_POLL;
+	paces->slow += pace == PACE_SLOW;
+}
+
+struct conservation_in conservation_newest(
+	const struct conservation_in *in, const struct paces *paces)
+{
+	struct conservation_in newest = *in;
+	if (in->newest && paces->each_poll && !paces->slow)
+		newest.o = in->newest;
+	return newest;
+}
+
 double classes_rate(const struct conservation_in *in, double octets)
 {
 	return octets * 1e9 / (double)(in->o->to_ns - in->o->from_ns);
@@ -571,7 +606,7 @@ struct group_before {
 static struct group_before group_before(const struct conservation_in *in,
 	const struct fabric_group *group, size_t self, bool out, int64_t until_ns)
 {
-	const int64_t length_ns = BEFORE_WINDOWS * (in->o->to_ns - in->o->from_ns);
+	const int64_t length_ns = BEFORE_WINDOWS * (in->whole->to_ns - in->whole->from_ns);
 	struct group_before r = {.known = false};
 	double square = 0, own = NAN;
 	size_t n = 0;
@@ -600,8 +635,8 @@ static struct group_before group_before(const struct conservation_in *in,
 static bool member_went_down(const struct conservation_in *in, const struct fabric_group *group)
 {
 	for (size_t i = 0; i < group->n_members; i++) {
-		const struct port_seen *p = observed_port(in->o, group->members[i]);
-		const struct port_seen *far = p ? observed_peer(in->o, p) : NULL;
+		const struct port_seen *p = observed_port(in->whole, group->members[i]);
+		const struct port_seen *far = p ? observed_peer(in->whole, p) : NULL;
 		if ((p && (port_is_down(p) || p->flaps.value > 0)) || (far && port_is_down(far)))
 			return true;
 	}
@@ -828,21 +863,38 @@ static const struct fabric_group *route_group_of(
 	return group;
 }
 
-void conservation_routes(const struct conservation_in *in, struct finding_list *out)
+/* The senders of a link's place are its siblings: the link itself may have become empty. */
+static struct paces siblings_paces(
+	const struct conservation_in *in, const struct fabric_group *group, size_t self)
+{
+	struct paces paces = {0};
+	for (size_t i = 0; i < group->n_members && !paces.slow; i++) {
+		const struct port_seen *p = observed_port(in->whole, group->members[i]);
+		if (i == self || !p)
+			continue;
+		paces_add(&paces, counter_pace(in, p->entity, M_PORT_OUT_OCTETS));
+		paces_add(&paces, counter_pace(in, p->entity, M_PORT_IN_OCTETS));
+	}
+	return paces;
+}
+
+void conservation_routes(const struct conservation_in *whole, struct finding_list *out)
 {
 	double links = 0;
 	size_t self = 0;
-	for (size_t i = 0; i < in->o->n_fabric_ports; i++)
-		if (route_group_of(in, &in->o->ports[i], &self))
+	for (size_t i = 0; i < whole->o->n_fabric_ports; i++)
+		if (route_group_of(whole, &whole->o->ports[i], &self))
 			links++;
-	for (size_t i = 0; i < in->o->n_fabric_ports; i++) {
-		const struct fabric_group *g = route_group_of(in, &in->o->ports[i], &self);
+	for (size_t i = 0; i < whole->o->n_fabric_ports; i++) {
+		const struct fabric_group *g = route_group_of(whole, &whole->o->ports[i], &self);
 		if (!g)
 			continue;
-		struct route route = {.port = &in->o->ports[i], .chance = INFINITY};
+		const struct paces paces = siblings_paces(whole, g, self);
+		const struct conservation_in in = conservation_newest(whole, &paces);
+		struct route route = {.port = &in.o->ports[i], .chance = INFINITY};
 		for (int way = 0; way < 2; way++)
-			route.way[way] = empty_link_of(in, g, self, way == 1);
-		route_find_sign(in, g, self, links, &route);
-		conservation_report_route(in, &route, out);
+			route.way[way] = empty_link_of(&in, g, self, way == 1);
+		route_find_sign(&in, g, self, links, &route);
+		conservation_report_route(&in, &route, out);
 	}
 }

@@ -18,7 +18,10 @@ struct conservation_options {
 
 struct conservation_in {
 	const struct analyzer_in *in;
-	const struct observed *o;
+	const struct observed *o; /* what is judged: .whole, or .newest */
+	const struct observed *whole; /* the window */
+	/* its last three polls, and at least 5 s; NULL: the window is no longer */
+	const struct observed *newest;
 	const struct links *links;
 	const struct conservation_options *options;
 };
@@ -27,6 +30,24 @@ struct conservation_in {
  */
 struct draft conservation_finding(const struct conservation_in *in, enum cause cause,
 	enum finding_verdict verdict, struct finding_list *out);
+
+/* ---- the newest polls ------------------------------------------------------ */
+
+/*
+ * A window is as long as an agent may take to refresh all its counters. Where the counters of all
+ * who send at a place moved at each of the last three polls, its newest polls are enough.
+ */
+
+/* What the counters of a sender do at polls; IDLE: nothing since .newest begins. */
+enum pace { PACE_IDLE, PACE_EACH_POLL, PACE_SLOW };
+struct paces { /* of the senders of a place */
+	size_t each_poll, slow;
+};
+enum pace counter_pace(const struct conservation_in *in, uint32_t entity, unsigned metric);
+void paces_add(struct paces *paces, enum pace pace);
+/* conservation_newest - @in, by its newest polls where @paces allow it. */
+struct conservation_in conservation_newest(
+	const struct conservation_in *in, const struct paces *paces);
 
 /* ---- bytes by class -------------------------------------------------------- */
 
