@@ -9,7 +9,7 @@
  * sign of its own:
  *
  *     both ways   both directions are empty; the two ends hash independently. Where both ended at
- *                 the same time, CHANCE_ENDED is enough
+ *                 the same time, and flows elsewhere went on, CHANCE_ENDED is enough
  *     packets     one direction is empty under more flows, as counted in packets, than luck needs;
  *                 of flows between two addresses one counts, unless the switch says that its hash
  *                 reads ports
@@ -430,6 +430,7 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 #define SAME_SPREAD 1.25
 #define SAME_SPREAD_MORE 0.05
 #define SPREAD_MAX 0.2
+#define GROUPS_ASKED 16 /* of other switches, whether their flows are the same */
 #define BEFORE_WINDOWS 4
 #define CHANCE_LEAST 1e-12 /* limit of what a spread can prove */
 
@@ -686,7 +687,33 @@ static bool neighbour_is_cut(const struct conservation_in *in, const struct port
 	return false;
 }
 
-/* Did both directions carry traffic until the same poll, or the one after? */
+/* A route that is missing leaves other switches' groups as even as they were. Where most of these
+ * became uneven since @until_ns, other flows began, and what they leave empty is luck. */
+static bool flows_changed(
+	const struct conservation_in *in, const struct fabric_device *self, int64_t until_ns)
+{
+	size_t known = 0, uneven = 0;
+	for (size_t d = 0; d < in->o->n_devices && known < GROUPS_ASKED; d++) {
+		const struct fabric_device *device = in->o->devices[d].device;
+		for (size_t k = 0; k < device->n_groups; k++) {
+			const struct fabric_group *g = &device->groups[k];
+			if (device == self || device->role != self->role ||
+				strncmp(g->id, "lag:", 4) == 0)
+				continue;
+			const struct group_before before =
+				group_before(in, g, g->n_members, true, until_ns);
+			const struct siblings now = siblings_of(in, g, g->n_members, true);
+			if (!before.known || isnan(now.cov))
+				continue;
+			known++;
+			uneven += now.cov > SAME_SPREAD * before.cov + SAME_SPREAD_MORE;
+		}
+	}
+	return 2 * uneven > known;
+}
+
+/* Did both directions carry traffic until the same poll, or the one after, while flows elsewhere
+ * went on? */
 static bool ended_together(const struct conservation_in *in, const struct route *route)
 {
 	int64_t until_ns[2];
@@ -695,7 +722,8 @@ static bool ended_together(const struct conservation_in *in, const struct route 
 			USED_SHARE * bytes_of_load(route->port, route->way[k].like));
 	if (until_ns[0] == INT64_MIN || until_ns[1] == INT64_MIN)
 		return false;
-	return llabs(until_ns[0] - until_ns[1]) <= 2 * in->in->interval_ns;
+	return llabs(until_ns[0] - until_ns[1]) <= 2 * in->in->interval_ns &&
+		!flows_changed(in, route->port->port->device, until_ns[1]);
 }
 
 static void route_try(struct route *route, enum route_sign sign, double chance, double limit)
