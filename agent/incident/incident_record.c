@@ -461,6 +461,16 @@ static bool claims_symptom(const struct incident_record *record)
 	return cause_has(record->i.cause, CAUSE_IS_SYMPTOM) && !record->i.host;
 }
 
+/* For so many of its windows its sign was not seen, and nothing says that it went: it may not be
+ * what slows the job now. */
+#define UNSEEN_WINDOWS 3
+
+static bool claimant_is_seen(const struct claimant *claimant)
+{
+	const double window_s = (double)claimant->record->cost.window_ns / (double)NS_PER_S;
+	return !(claimant->job->late_time_s > UNSEEN_WINDOWS * window_s);
+}
+
 static bool claimant_counts(const struct claimant *claimant)
 {
 	return claimant->job->fell && claims_now(claimant->record);
@@ -470,22 +480,25 @@ static bool claimant_counts(const struct claimant *claimant)
 struct claims {
 	bool real_cause; /* one that is no symptom claims */
 	bool opened; /* ... and it is open: what never opens must take nothing from it */
+	bool seen; /* ... and its sign is seen now: what is not takes nothing from it */
 	bool all_have_ratio;
 	double sum; /* of the claimed ratios */
 	size_t n;
 };
 
 /* Is it beside one that counts instead? */
-static bool claims_yields(const struct claims *claims, const struct incident_record *record)
+static bool claims_yields(const struct claims *claims, const struct claimant *claimant)
 {
-	if (claims->real_cause && claims_symptom(record))
+	if (claims->real_cause && claims_symptom(claimant->record))
 		return true;
-	return claims->opened && record->i.state == INCIDENT_PENDING;
+	if (claims->seen && !claimant_is_seen(claimant))
+		return true;
+	return claims->opened && claimant->record->i.state == INCIDENT_PENDING;
 }
 
 static bool claimant_shares(const struct claims *claims, const struct claimant *claimant)
 {
-	return claimant_counts(claimant) && !claims_yields(claims, claimant->record);
+	return claimant_counts(claimant) && !claims_yields(claims, claimant);
 }
 
 static struct claims claims_of(const struct claimant *claimants, size_t n)
@@ -495,7 +508,10 @@ static struct claims claims_of(const struct claimant *claimants, size_t n)
 		if (!claimant_counts(&claimants[k]) || claims_symptom(claimants[k].record))
 			continue;
 		claims.real_cause = true;
-		claims.opened |= claimants[k].record->i.state == INCIDENT_OPEN;
+		if (claimants[k].record->i.state != INCIDENT_OPEN)
+			continue;
+		claims.opened = true;
+		claims.seen |= claimant_is_seen(&claimants[k]);
 	}
 	for (size_t k = 0; k < n; k++) {
 		if (!claimant_shares(&claims, &claimants[k]))
@@ -513,8 +529,9 @@ static struct claims claims_of(const struct claimant *claimants, size_t n)
  * nothing to share. */
 static double claims_share_of(const struct claims *claims, const struct claimant *one)
 {
-	/* 1. a symptom beside a real cause, one that is pending beside one that is open: nothing */
-	if (claims_yields(claims, one->record))
+	/* 1. a symptom beside a real cause, one that is pending beside one that is open, one whose
+	 * sign is not seen beside one whose is: nothing */
+	if (claims_yields(claims, one))
 		return 0;
 
 	/* 2. no claim now: while it clears it keeps the share it had */
@@ -554,6 +571,8 @@ void claims_count(struct incident_record *const *records, size_t n, const struct
 	for (size_t k = 0; k < n_claimants; k++) {
 		const double share = claims_share_of(&claims, &claimants[k]);
 		const bool stalled = claimants[k].record->i.severity == SEV_CRITICAL;
+		if (share == 0 && claimants[k].job->share_ratio > 0)
+			claimants[k].record->yielded = true;
 		cost_count(claimants[k].job, rate, share, stalled);
 	}
 	free(claimants);

@@ -47,6 +47,7 @@ struct incident_record {
 	double waited;
 	double owes; /* whole windows that it must still last, since what explained it ended */
 	struct cost cost; /* what it costs so far */
+	bool yielded; /* its part of a loss went to others, which is not told yet */
 	bool lists; /* another is, or was, folded into this one */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
 

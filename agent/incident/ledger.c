@@ -431,6 +431,17 @@ static void ledger_weigh_loss(struct ledger *ledger, struct incident_record *rec
 	ledger_publish(ledger, record, record->i.state);
 }
 
+/* A price that no longer stands is told at once: another incident has it now. */
+static void ledger_tell_yielded(struct ledger *ledger, struct incident_record *record)
+{
+	if (!record->yielded)
+		return;
+	record->yielded = false;
+	incident_record_impact(record, ledger->fabric);
+	if (record->i.state != INCIDENT_PENDING)
+		ledger_publish(ledger, record, record->i.state);
+}
+
 /* A job loses no more than all of itself, whatever its incidents claim together. @records: all that
  * are under way. */
 static void ledger_share_claims(struct ledger *ledger, struct incident_record *const *records)
@@ -454,6 +465,8 @@ void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 		records[k] = ledger_active(ledger, k);
 	for (size_t k = 0; k < n; k++)
 		claims_count(records, ledger->n_active, ledger->fabric, &rates[k]);
+	for (size_t k = 0; k < ledger->n_active; k++)
+		ledger_tell_yielded(ledger, records[k]);
 	ledger_share_claims(ledger, records);
 	if (n == 0) {
 		free(records);

@@ -327,7 +327,12 @@ static void test_shared_claims(void **state)
 		enum cause cause[2];
 		double claim[2], share[2];
 		bool pending; /* the second one */
+		double late_s[2]; /* for so long its sign was not seen; windows last 10 s */
 	} rows[] = {
+		{"one that is not seen any more", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS},
+			{NAN, NAN}, {1, 0}, .late_s = {20, 40}},
+		{"two that are not", {CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {NAN, NAN},
+			{0.5, 0.5}, .late_s = {40, 40}},
 		{"one that has not opened beside one that has",
 			{CAUSE_SLOW_RECEIVER, CAUSE_LINK_ERRORS}, {NAN, 0.1}, {1, 0}, true},
 		{"... beside a symptom", {CAUSE_STRAGGLER, CAUSE_LINK_ERRORS}, {NAN, 0.1}, {0, 1},
@@ -360,6 +365,9 @@ static void test_shared_claims(void **state)
 			weight_judged(&records[k]->weight, &f, 3);
 		}
 		const struct job_rate r = look(v, ONSET + N + 20, 100, 80);
+		claims_count(records, 2, &fabric, &r);
+		for (int k = 0; k < 2; k++)
+			records[k]->cost.v[0].late_time_s = rows[i].late_s[k];
 		claims_count(records, 2, &fabric, &r);
 		for (int k = 0; k < 2; k++) {
 			assert_int_equal(records[k]->cost.n, 1);
