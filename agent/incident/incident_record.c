@@ -449,7 +449,7 @@ static bool claims_now(const struct incident_record *record)
 		record->i.state == INCIDENT_PENDING && incident_record_recent(record);
 	if (record->i.state != INCIDENT_OPEN && !seen_lately)
 		return false;
-	if (record->i.parent || record->folded[0] || !cause_has(record->i.cause, CAUSE_MAY_COST))
+	if (record->part || record->folded[0] || !cause_has(record->i.cause, CAUSE_MAY_COST))
 		return false;
 	return record->i.severity > SEV_INFO || record->cost.claim_ratio > 0;
 }
@@ -586,7 +586,7 @@ struct job_budget {
 /* In which turn its claim is answered; 2: in none, for it is part of another, or not seen. */
 static unsigned claims_turn(const struct incident_record *record)
 {
-	if (record->i.parent || record->folded[0])
+	if (record->part || record->folded[0])
 		return 2;
 	if (record->i.state == INCIDENT_PENDING && !incident_record_recent(record))
 		return 2;

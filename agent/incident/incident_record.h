@@ -50,6 +50,7 @@ struct incident_record {
 	bool yielded; /* its part of a loss went to others, which is not told yet */
 	bool lists; /* another is, or was, folded into this one */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
+	bool part; /* of one that is under way; set before claims are counted */
 
 	/* end of the newest window in which its analyzer spoke of the subject, whatever it said;
 	 * and how many whole windows since then it spoke of others on the device only */
@@ -113,8 +114,8 @@ void incident_record_name(struct incident_record *record, const struct fabric *f
 /*
  * claims - several incidents may slow the same job at the same time: each claims a part of its
  * loss, and the loss is shared among them (agent/incident/cost.h), so that it is never counted
- * twice. An incident that is part of another one claims nothing; a symptom claims nothing beside
- * an incident with a real cause.
+ * twice. An incident that is part of another one claims nothing while that is under way; a symptom
+ * claims nothing beside an incident with a real cause.
  */
 
 /* claims_count - what @rate's job lost, counted for each of @records, all incidents under way, by

@@ -416,7 +416,7 @@ void ledger_judged(struct ledger *ledger, const char *analyzer, int64_t to_ns, d
 /* What a job loses by it counts for its severity. */
 static void ledger_weigh_loss(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
 {
-	if (record->i.state != INCIDENT_OPEN || record->i.parent)
+	if (record->i.state != INCIDENT_OPEN || record->part)
 		return;
 	const double lost = incident_record_loss(record);
 	const enum severity severity = job_loss_severity(lost);
@@ -461,8 +461,10 @@ static void ledger_share_claims(struct ledger *ledger, struct incident_record *c
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 {
 	struct incident_record **records = rw_calloc(ledger->n_active + 1, sizeof(*records));
-	for (size_t k = 0; k < ledger->n_active; k++)
+	for (size_t k = 0; k < ledger->n_active; k++) {
 		records[k] = ledger_active(ledger, k);
+		records[k]->part = ledger_is_part(ledger, records[k]);
+	}
 	for (size_t k = 0; k < n; k++)
 		claims_count(records, ledger->n_active, ledger->fabric, &rates[k]);
 	for (size_t k = 0; k < ledger->n_active; k++)

@@ -35,6 +35,14 @@ bool ledger_goes_on(const struct ledger *ledger, const struct incident_record *r
 	return false;
 }
 
+bool ledger_is_part(const struct ledger *ledger, const struct incident_record *record)
+{
+	const struct incident_record *by = NULL;
+	if (record->i.parent)
+		by = ledger_record(ledger, record->i.parent);
+	return by && by->i.state != INCIDENT_CLOSED;
+}
+
 /* An incident is as bad as its worst part. True when it became worse. */
 static bool ledger_worsen(
 	struct incident_record *record, const struct incident_record *part, int64_t t_ns)

@@ -90,6 +90,9 @@ void ledger_change(struct ledger *ledger, struct incident_record *record, enum i
 bool ledger_list_also(struct incident_record *by, const struct incident_record *other);
 /* ledger_goes_on - does another subject that this incident speaks for still show the same? */
 bool ledger_goes_on(const struct ledger *ledger, const struct incident_record *record);
+/* ledger_is_part - of one that is under way? What has ended takes the price of its parts no more.
+ */
+bool ledger_is_part(const struct ledger *ledger, const struct incident_record *record);
 /* ledger_outgrow - it became worse: so is what it is part of, unless that does no harm. */
 void ledger_outgrow(struct ledger *ledger, struct incident_record *record, int64_t t_ns);
 /* ledger_stands_alone - may it open now? Not while an open incident explains it (that one lists

@@ -4,7 +4,7 @@
 Each recorded fault ends in the middle of its recording. It is looked at when it begins, in its middle, when it is repaired and ten minutes after that:
 `status`, `watch`, `doctor`, `check fabric`, `report handover`, `incident list` and `metrics` tell the same state in the same sentence, the same
 incidents with cause, severity, place and price; and a check or a report that says WARNING or worse names an incident, or why there is none. What is open
-stands on its card as in the list, no check and no signal in which it shows is milder, and `doctor` does not call it invisible where it is.
+stands on its card as in the list and costs together no more than all jobs, no check and no signal in which it shows is milder, and `doctor` does not call it invisible where it is.
 
 --golden: the recorded cases of the analyzers, in the build tree, which are short: at the newest opening, in the middle, after the end, and at their end.
 --healthy N: the scenarios in which nothing is wrong, with seeds 1 to N: no face says WARNING or worse at any of four times; prints a table.
@@ -14,6 +14,7 @@ import argparse
 import datetime
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -86,8 +87,8 @@ def price(row):
 
 
 class Faces:
-    def __init__(self, program, db, until):
-        self.program, self.db = program, db
+    def __init__(self, program, db, until, most=math.inf):
+        self.program, self.db, self.most = program, db, most
         self.at = [] if until is None else ["--until", iso(until)]
         self.unexplained = []  # where no incident is about something, and nothing says why
 
@@ -155,6 +156,8 @@ def disagreements(faces, now):
         found.append("incident list is %s, status %s: %s" % (state, lead, sentence))
     if rank(lead) < rank(state) and lead != "UNKNOWN":  # when the data ended nobody knows whether it still is
         found.append("status is %s, better than what is open: %s" % (lead, state))
+    if (money or 0) > faces.most * 1.0001:
+        found.append("all that is open costs %s, all jobs together %s" % (money, faces.most))
     for name, (own, text, own_rows, own_money) in told.items():
         if name != "list" and own != lead:
             found.append("%s is %s, status %s (%s | %s)" % (name, own, lead, text, sentence))
@@ -268,11 +271,19 @@ class Work:
         return min(times), max(times)
 
 
-def look(what, db, program, moments):
-    found = []
+def all_jobs_cost(case):
+    """US dollars per hour; nothing limits what has no price, or costs GPUs that are not told."""
+    with open(os.path.join(case, "fabric.yaml")) as f:
+        text = f.read()
+    price, gpus = re.search(r"usd_per_gpu_hour: *([\d.]+)", text), sum(map(int, re.findall(r"\bgpus: *(\d+)", text)))
+    return float(price[1]) * gpus if price and gpus else math.inf
+
+
+def look(what, case, db, program, moments):
+    found, most = [], all_jobs_cost(case)
     for word, at in moments:
         try:
-            found += ["%s, %s: %s" % (what, word, text) for text in disagreements(Faces(program, db, at), at is None)]
+            found += ["%s, %s: %s" % (what, word, text) for text in disagreements(Faces(program, db, at, most), at is None)]
         except Asked as e:
             found.append("%s, %s: %s" % (what, word, e))
     return found
@@ -288,9 +299,9 @@ def look_scenario(work, name):
     if end + AFTER_S < last:
         moments.append(("10 min after", end + AFTER_S))
     moments = [(word, at) for word, at in moments if at < last]
-    found = look(name, db, work.options.rocewatch, moments + [("now", None)])
+    found = look(name, case, db, work.options.rocewatch, moments + [("now", None)])
     for word, at in moments:  # as somebody saw it then, who knew of nothing later
-        found += look(name, work.replay(work.cut(case, at)), work.options.rocewatch, [(word + ", then", None)])
+        found += look(name, case, work.replay(work.cut(case, at)), work.options.rocewatch, [(word + ", then", None)])
     return found
 
 
@@ -324,10 +335,10 @@ def look_case(work, name):
     middle, known = (first + last) / 2, Faces(work.options.rocewatch, db, None).document("incident", "list")["incidents"]
     moments = [("at its opening", seconds(i["opened"]) + SOON_S) for i in known[-1:]] + [("in the middle", middle)]
     moments += [("10 s after its end", seconds(i["closed"]) + 10) for i in known if i["closed"]][:1]
-    found = look(name, db, work.options.rocewatch, [(word, at) for word, at in moments if at < last] + [("now", None)])
+    found = look(name, case, db, work.options.rocewatch, [(word, at) for word, at in moments if at < last] + [("now", None)])
     for word, at in moments[:1] + [("in the middle", middle)]:
         then = work.replay(work.cut(case, at)) if at < last else None
-        found += look(name, then, work.options.rocewatch, [(word + ", then", None)]) if then else []
+        found += look(name, case, then, work.options.rocewatch, [(word + ", then", None)]) if then else []
     return found
 
 

@@ -209,14 +209,21 @@ enum golden_state verdict_incident_state(const struct open_incident *incident)
 
 /* ---- incidents ---------------------------------------------------------------- */
 
+/* The open one that it is part of; NULL: none. */
+static const struct open_incident *verdict_parent(
+	const struct verdict_in *in, const struct open_incident *incident)
+{
+	for (size_t i = 0; i < in->n_incidents; i++)
+		if (str_eq(in->incidents[i].id, str_or(incident->parent, "")))
+			return &in->incidents[i];
+	return NULL;
+}
+
 /* What is part of a silenced one stands for itself. */
 static bool verdict_is_part(const struct verdict_in *in, const struct open_incident *incident)
 {
-	for (size_t i = 0; i < in->n_incidents; i++)
-		if (str_eq(in->incidents[i].id, str_or(incident->parent, "")) &&
-			!verdict_is_silenced(&in->incidents[i]))
-			return true;
-	return false;
+	const struct open_incident *parent = verdict_parent(in, incident);
+	return parent && !verdict_is_silenced(parent);
 }
 
 /* Zero where it has no price. */
@@ -274,7 +281,7 @@ static struct verdict_money verdict_money_of(const struct verdict_in *in)
 {
 	struct verdict_money money = {NAN, NAN};
 	for (size_t i = 0; i < in->n_incidents; i++) {
-		if (verdict_is_part(in, &in->incidents[i]))
+		if (verdict_parent(in, &in->incidents[i]))
 			continue;
 		verdict_add_money(&money.usd_per_hour, in->incidents[i].usd_per_hour);
 		verdict_add_money(&money.usd_total, in->incidents[i].usd_total);

@@ -289,8 +289,7 @@ static void test_families_have_one_head(void **state)
 #define BLOCKS 60
 #define FAULT 70
 
-static void feed_loss(
-	struct life *life, int window, double left, enum cause cause, enum severity severity)
+static void feed_rate(struct life *life, int window, double left)
 {
 	static const double wobble[] = {0.4, -0.3, 0.1, -0.2, 0.3, -0.1, -0.4, 0.2};
 	double rate[BLOCKS];
@@ -303,13 +302,19 @@ static void feed_loss(
 		.block_ns = W,
 		.n = BLOCKS,
 		.rate = rate};
+	ledger_rates(life->ledger, &job, 1);
+}
+
+static void feed_loss(
+	struct life *life, int window, double left, enum cause cause, enum severity severity)
+{
 	struct finding f = life_finding(window, "congestion", cause);
 	f.severity = severity;
 	if (severity == SEV_INFO)
 		f.loss_ratio = 1 - left;
 	f.host = "node-1";
 	ledger_take(life->ledger, &f);
-	ledger_rates(life->ledger, &job, 1);
+	feed_rate(life, window, left);
 }
 
 static void test_loss_counts(void **state)
@@ -332,6 +337,64 @@ static void test_loss_counts(void **state)
 		for (int w = FAULT; w < FAULT + 40; w++)
 			feed_loss(&life, w, rows[k].left, rows[k].cause, rows[k].given);
 		assert_int_equal(life_one(&life)->severity, rows[k].expected);
+		life_end(&life);
+	}
+}
+
+/* What an incident explained stands by itself when that has ended: of what a job loses, claimed or
+ * measured, it has its part beside what else is open, and all together no more than the job. */
+static void test_part_of_ended_is_priced(void **state)
+{
+	static const struct {
+		const char *what;
+		double left; /* NAN: no throughput is known */
+		double lost;
+	} rows[] = {{"claimed", NAN, 1}, {"measured", 0.5, 0.5}};
+	const double hour_usd = 512 * 30;
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		struct life life = life_begin();
+		const struct incident **v;
+		size_t parts = 0;
+		print_message("   row: %s\n", rows[k].what);
+		for (int w = FAULT; w < FAULT + 40; w++) {
+			struct finding part = life_finding(w, "lossless_loss", CAUSE_LOSSLESS_LOSS);
+			struct finding other = life_finding(w, "link_health", CAUSE_LINK_ERRORS);
+			struct finding root = life_finding(w, "pause_storm", CAUSE_PFC_STORM);
+			double open_usd = 0;
+			part.port = other.port = root.port = "e1";
+			root.host = "node-1";
+			other.device = "leaf2";
+			other.host = "node-2";
+			part.loss_ratio = other.loss_ratio = root.loss_ratio = 1;
+			if (w >= FAULT + 20)
+				root.verdict = FINDING_UNDER;
+			ledger_take(life.ledger, &part);
+			ledger_take(life.ledger, &other);
+			if (w > FAULT + 3)
+				ledger_take(life.ledger, &root);
+			if (isnan(rows[k].left))
+				ledger_rates(life.ledger, NULL, 0);
+			else
+				feed_rate(&life, w, rows[k].left);
+			const size_t n = ledger_incidents(life.ledger, &v);
+			for (size_t i = 0; i < n; i++) {
+				const struct incident *parent = NULL;
+				if (v[i]->parent)
+					parent = ledger_find(life.ledger, v[i]->parent);
+				parts += parent != NULL;
+				if (v[i]->state != INCIDENT_CLOSED &&
+					(!parent || parent->state == INCIDENT_CLOSED))
+					open_usd += v[i]->usd_per_hour;
+			}
+			assert_true(!(open_usd > 1.0001 * hour_usd));
+		}
+		assert_true(parts > 0);
+		const size_t n = ledger_incidents(life.ledger, &v);
+		assert_int_equal(n, 3);
+		for (size_t i = 0; i < n; i++)
+			if (v[i]->state != INCIDENT_CLOSED &&
+				!(fabs(v[i]->usd_per_hour / hour_usd - rows[k].lost / 2) < 0.01))
+				fail_msg("%s: %.0f", cause_name(v[i]->cause), v[i]->usd_per_hour);
 		life_end(&life);
 	}
 }
@@ -591,6 +654,7 @@ int main(void)
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_families_have_one_head),
 		cmocka_unit_test(test_loss_counts),
+		cmocka_unit_test(test_part_of_ended_is_priced),
 		cmocka_unit_test(test_spoken_of_by_nobody),
 		cmocka_unit_test(test_any_change_ends),
 	};

@@ -87,7 +87,7 @@ static const struct row {
 	{"silenced, beside a warning", {SILENT, LATE}, .want = GOLDEN_WARNING,
 		.says = "1 incident is open, $90/h: Kmin too high; 1 silenced", .usd_per_hour = 90},
 	{"a part of what is silenced", {SILENT, PART_OF_STORM}, .want = GOLDEN_WARNING,
-		.says = "1 incident is open, $170/h: s1 waits; 1 silenced", .usd_per_hour = 170},
+		.says = "1 incident is open, $90/h: s1 waits; 1 silenced", .usd_per_hour = 90},
 	{"nothing is delivered that a detector reads", .nothing = true, .want = GOLDEN_UNKNOWN,
 		.says = "nothing is judged: no device delivers a counter that a detector reads",
 		.usd_per_hour = NAN},
