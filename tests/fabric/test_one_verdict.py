@@ -47,9 +47,10 @@ ANALYZERS = ["baseline", "config_mismatch", "congestion", "conservation", "deadl
 
 
 # How no face writes a number or a word; a command for a switch or a shell has its own words.
-MISWRITTEN = [("an exponent", re.compile(r"\b\d[\d.]*e\+?\d\d\b")), ("a number without separators", re.compile(r"(?<!seed )(?<!seed was )(?<![\w.,:/=+-])\d{5,}(?![\w.,:/=-])")),
+MISWRITTEN = [("an exponent", re.compile(r"\b\d[\d.]*e\+?\d\d\b")), ("a number without separators", re.compile(r"(?<![\w.,:/=+-])\d{5,}(?![\w.,:/=-])")),
               ("many of one", re.compile(r"(?<!of )(?<![\w.,:/=+-])1 (?:host|incident|queue|link|port|part|window|job|poll|step|GPU|frame|packet|device|flow|group|change)s\b")),
               ("a raw key", re.compile(r"\b(?:kmin|kmax|xoff|xon|[a-z]+_(?:ratio|bytes|ns|bps)) [\d.]+(?! ?(?:[kKMG]?B\b|%)|[\d.])"))]
+SEEDS = re.compile(r"seed (?:was )?\d+(?:, now \d+)?")  # no number of anything
 COMMANDS = {"command", "commands", "cli", "config_db", "sql", "run", "do", "fix"}
 
 
@@ -102,7 +103,7 @@ class Faces:
         text = self.ask(*words, "--format", "json", codes=codes)
         self.unexplained += ["%s does not say why: %s" % (" ".join(words), part) for part in re.findall(r'[^"]*no incident is about it(?!:)[^"]*', text)]
         told = json.loads(text)
-        self.unexplained += ["%s writes %s: %s" % (" ".join(words), wrong, s) for s in sentences(told) for wrong, form in MISWRITTEN if form.search(s)]
+        self.unexplained += ["%s writes %s: %s" % (" ".join(words), wrong, s) for s in sentences(told) for wrong, form in MISWRITTEN if form.search(SEEDS.sub("seed", s))]
         return told
 
     @staticmethod
