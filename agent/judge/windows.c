@@ -112,7 +112,12 @@ static double golden_keep_level(const struct job_rate *rate, struct arena *a)
 	const size_t found = rhythm_segments(busy, n, LEVEL_LEAST, segments, SEGMENTS_MAX);
 	if (!found)
 		return NAN;
-	return segments[found - 1].level.mean;
+	/* the block of a change may hold some of what was before */
+	const struct segment *now = &segments[found - 1];
+	size_t from = now->from;
+	if (found > 1 && from + 1 < now->to)
+		from++;
+	return rhythm_level(busy + from, now->to - from).mean;
 }
 
 /* Of the blocks of the last minute, idle ones too. */

@@ -6,6 +6,9 @@
 #define SIDE_MIN 3 /* values on either side of a change */
 #define SPREAD_MIN 0.003 /* of the level: less scatter than this is chance, not precision */
 #define LEVELS_MAX 32
+#define STRETCH_MIN 4 /* values of a level that was left again; a checkpoint touches fewer */
+#define RETURN_MIN 2 /* values since: the first may hold both levels */
+#define STRETCH_STEPS 64 /* positions looked at first, then those around the best */
 
 static double rhythm_median_of(const double *values, size_t n)
 {
@@ -135,12 +138,150 @@ bool rhythm_change(const double *values, size_t n, size_t lo, size_t hi, struct 
 	return true;
 }
 
+/*
+ * A level that was left and is come back to. One cut through it leaves both levels on a side, whose
+ * scatter then hides the change; so the stretch between is held against all the rest: circular
+ * binary segmentation (Olshen, Venkatraman, Lucito and Wigler, Biostatistics 2004).
+ */
+struct stretch {
+	size_t from, to;
+	double t;
+};
+
+/* Sums of all values before each. */
+struct running {
+	double *s, *q;
+	size_t n;
+};
+
+static struct sums running_between(const struct running *running, size_t from, size_t to)
+{
+	return (struct sums){.s = running->s[to] - running->s[from],
+		.q = running->q[to] - running->q[from],
+		.n = to - from};
+}
+
+static double rhythm_mean(const struct sums *sums)
+{
+	return sums->s / (double)sums->n;
+}
+
+/* |difference| of two levels in standard errors, by the @scatter of @n values that are at a level
+ * of @levels. */
+static double rhythm_errors(
+	const struct sums *left, const struct sums *right, double scatter, size_t n, size_t levels)
+{
+	const double a = rhythm_mean(left), b = rhythm_mean(right);
+	const double sd =
+		fmax(sqrt(fmax(0, scatter) / (double)(n - levels)), SPREAD_MIN * fmax(a, b));
+	if (!(sd > 0))
+		return 0;
+	return fabs(a - b) / (sd * sqrt(1.0 / (double)left->n + 1.0 / (double)right->n));
+}
+
+static double stretch_errors(const struct running *running, size_t from, size_t to)
+{
+	const struct sums all = running_between(running, 0, running->n),
+			  in = running_between(running, from, to);
+	const struct sums out = {.s = all.s - in.s, .q = all.q - in.q, .n = all.n - in.n};
+	return rhythm_errors(&in, &out, rhythm_scatter(&in) + rhythm_scatter(&out), running->n, 2);
+}
+
+static size_t stretch_first(size_t near, size_t reach, size_t least)
+{
+	return near > reach + least ? near - reach : least;
+}
+
+/* The best with both ends among every @step-th position within @reach of those of @ret. */
+static void stretch_look(
+	const struct running *running, size_t step, size_t reach, struct stretch *ret)
+{
+	const struct stretch near = *ret;
+	const size_t n = running->n;
+	for (size_t i = stretch_first(near.from, reach, SIDE_MIN);
+		i + STRETCH_MIN + RETURN_MIN <= n && i <= near.from + reach; i += step)
+		for (size_t j = stretch_first(near.to, reach, i + STRETCH_MIN);
+			j + RETURN_MIN <= n && j <= near.to + reach; j += step) {
+			const double t = stretch_errors(running, i, j);
+			if (t > ret->t)
+				*ret = (struct stretch){i, j, t};
+		}
+}
+
+/* Sums stay near their line where no level was left: what one block misses of a step the next one
+ * has. Then no stretch can be sure. */
+static bool stretch_is_possible(const struct running *running)
+{
+	const struct sums all = running_between(running, 0, running->n);
+	const double n = (double)running->n, mean = rhythm_mean(&all);
+	double low = 0, high = 0;
+	for (size_t k = 1; k <= running->n; k++) {
+		const double off = running->s[k] - mean * (double)k;
+		low = fmin(low, off);
+		high = fmax(high, off);
+	}
+	const double most = (high - low) * (high - low) * n / (STRETCH_MIN * (n - STRETCH_MIN));
+	return most * (n - 2) >= RHYTHM_SURE * RHYTHM_SURE * (rhythm_scatter(&all) - most);
+}
+
+/* Is each of its ends a sure change that counts, and is it one level, not a few values? */
+static bool stretch_is_sure(
+	const struct running *running, const struct stretch *stretch, double least)
+{
+	const struct sums part[] = {running_between(running, 0, stretch->from),
+		running_between(running, stretch->from, stretch->to),
+		running_between(running, stretch->to, running->n)};
+	double scatter = 0;
+	for (size_t k = 0; k < rw_countof(part); k++)
+		scatter += rhythm_scatter(&part[k]);
+	const double n_in = (double)part[1].n;
+	const double own = sqrt(rhythm_scatter(&part[1]) / (n_in - 1) / n_in);
+	for (size_t k = 0; k < 2; k++) {
+		const double before = rhythm_mean(&part[k]), after = rhythm_mean(&part[k + 1]);
+		if (rhythm_errors(&part[k], &part[k + 1], scatter, running->n, 3) < RHYTHM_SURE ||
+			fabs(after - before) < RHYTHM_SURE * own ||
+			fabs(after - before) <= least * fmax(before, after))
+			return false;
+	}
+	return true;
+}
+
+static bool rhythm_stretch(const double *values, size_t n, double least, struct stretch *ret)
+{
+	if (n < SIDE_MIN + STRETCH_MIN + RETURN_MIN)
+		return false;
+	struct running running = {.n = n,
+		.s = rw_calloc(n + 1, sizeof(double)),
+		.q = rw_calloc(n + 1, sizeof(double))};
+	for (size_t k = 0; k < n; k++) {
+		running.s[k + 1] = running.s[k] + values[k];
+		running.q[k + 1] = running.q[k] + values[k] * values[k];
+	}
+	*ret = (struct stretch){0};
+	const size_t step = 1 + n / STRETCH_STEPS;
+	if (stretch_is_possible(&running))
+		stretch_look(&running, step, n, ret);
+	if (step > 1 && ret->to > 0)
+		stretch_look(&running, 1, step, ret);
+	const bool sure = ret->to > 0 && stretch_is_sure(&running, ret, least);
+	free(running.s);
+	free(running.q);
+	return sure;
+}
+
 static size_t rhythm_split(
 	const double *values, size_t from, size_t to, double least, struct segment *ret, size_t max)
 {
 	struct change c;
-	if (max > 1 && rhythm_change(values + from, to - from, 0, to - from, &c) &&
-		c.t >= RHYTHM_SURE && fabs(c.after - c.before) > least * fmax(c.before, c.after)) {
+	struct stretch s;
+	const bool cut = max > 1 && rhythm_change(values + from, to - from, 0, to - from, &c) &&
+		c.t >= RHYTHM_SURE && fabs(c.after - c.before) > least * fmax(c.before, c.after);
+	if (max > 2 && rhythm_stretch(values + from, to - from, least, &s) && (!cut || s.t > c.t)) {
+		size_t n = rhythm_split(values, from, from + s.from, least, ret, max - 2);
+		n += rhythm_split(values, from + s.from, from + s.to, least, ret + n, max - n - 1);
+		return n + rhythm_split(values, from + s.to, to, least, ret + n, max - n);
+	}
+	if (cut) {
 		const size_t n = rhythm_split(values, from, from + c.at, least, ret, max - 1);
 		return n + rhythm_split(values, from + c.at, to, least, ret + n, max - n);
 	}

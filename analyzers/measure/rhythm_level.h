@@ -39,8 +39,8 @@ struct segment {
 	struct level level;
 };
 /*
- * rhythm_segments - stretches of one level each, by splitting in two as long as a split is sure and
- * larger than @least (share of the larger).
+ * rhythm_segments - stretches of one level each, by splitting in two, or a stretch from what is
+ * around it, as long as a split is sure and larger than @least (share of the larger).
  * @busy[k] says which block value k is; idle and unseen blocks are left out before. At most @max.
  */
 size_t rhythm_segments(

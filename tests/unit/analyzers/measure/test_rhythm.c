@@ -65,6 +65,11 @@ static void test_segments(void **state)
 		{"down", {100, 80, 80}, {40, 40, 0}, 2},
 		{"down and up again", {100, 80, 100}, {40, 40, 40}, 3},
 		{"two falls", {100, 80, 60}, {40, 40, 40}, 3},
+		{"left and come back to, just now", {100, 80, 100}, {8, 12, 2}, 3},
+		{"... a while ago", {100, 80, 100}, {8, 12, 8}, 3},
+		{"... one block may hold both", {100, 80, 100}, {8, 12, 1}, 2},
+		{"left for long, back for a while", {100, 80, 100}, {20, 70, 14}, 3},
+		{"two blocks of a checkpoint", {100, 60, 100}, {40, 2, 40}, 1},
 		{"smaller than what counts", {100, 98, 98}, {40, 40, 0}, 1},
 	};
 	for (size_t row = 0; row < rw_countof(rows); row++) {
@@ -83,6 +88,17 @@ static void test_segments(void **state)
 			fail_msg("%s: %zu segments, expected %zu", rows[row].what, got,
 				rows[row].segments);
 	}
+}
+
+/* Blocks of eleven or twelve steps: two of twelve in a row are no return to the level before. */
+static void test_no_return_by_chance(void **state)
+{
+	double v[N], phase = 0;
+	struct segment s[8];
+	play(v, 60, 5, 0.422, &phase);
+	play(v + 60, 100, 5, 0.450, &phase);
+	for (size_t n = 100; n <= 160; n++)
+		assert_int_equal(rhythm_segments(v, n, 0.03, s, 8), 2);
 }
 
 /* Noise alone, in many looks, must not change level; the more so as levels jump by whole steps. */
@@ -446,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_cached_counters_are_no_step),
 		cmocka_unit_test(test_story),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_no_return_by_chance),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_level_and_busy),
 		cmocka_unit_test(test_period),
