@@ -6,6 +6,7 @@
 #include "agent/answers/watch/watch_frame.h"
 #include "agent/client/client.h"
 #include "agent/check/check_source.h"
+#include "base/number.h"
 #include "db/model/entity.h"
 
 static bool audit_is_kind(const char *const *kinds, enum cause cause, const char *kind)
@@ -190,6 +191,15 @@ static void links_take(const struct check_source *source, const struct counters_
 	}
 }
 
+/* One in an hour is seen as such, thousands as thousands. */
+static struct number_text audit_rate(double per_s)
+{
+	struct number_text text = number_scaled(per_s, "");
+	if (per_s < 1)
+		snprintf(text.s, sizeof(text.s), "%.3g", per_s);
+	return text;
+}
+
 static int check_links_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
 	const struct limit_pair limits = limits_errors(source->client->config);
@@ -211,7 +221,8 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	if (sum.worst)
 		check_measured(source, ret, check_judge_value(&ranges, sum.rate), &open,
 			(struct check_place){sum.worst->device, sum.worst->port},
-			"%s:%s %.3g errors/s", sum.worst->device, sum.worst->port, sum.rate);
+			"%s:%s %s errors/s", sum.worst->device, sum.worst->port,
+			audit_rate(sum.rate).s);
 	if (sum.flapping)
 		check_measured(source, ret, CHECK_WARNING, &open,
 			(struct check_place){sum.flapping->device, sum.flapping->port},

@@ -8,6 +8,7 @@
 #include "agent/check/check.h"
 #include "agent/reports/report.h"
 #include "agent/answers/spine/answer.h"
+#include "base/number.h"
 
 static enum check_state ecmp_judge_group(
 	const struct spine_group *group, const struct check_ranges *ranges)
@@ -73,8 +74,8 @@ static void ecmp_add_worst(struct str *out, const struct spine_group *group)
 	if (isnan(group->expected_p999_ratio))
 		str_add(out, " (chance unknown: no packets)");
 	else
-		str_addf(out, " (chance p99.9 = %.2f, %.3g flows)", group->expected_p999_ratio,
-			group->flows_estimate);
+		str_addf(out, " (chance p99.9 = %.2f, %s flows)", group->expected_p999_ratio,
+			number_scaled(group->flows_estimate, "").s);
 	if (group->members_down)
 		str_addf(out, ", %llu members down", (unsigned long long)group->members_down);
 }

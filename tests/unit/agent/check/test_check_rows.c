@@ -243,6 +243,9 @@ static const struct row rows[] = {
 		NULL, NULL, CHECK_OK, "LINKS OK - 1 ports up at their speed, no errors"},
 	{"damaged", "links", COUNTERS(LINK("swp1", "500", "0")) ", " AUDIT("", "3") ", " WATCH(""),
 		{0}, NULL, NULL, CHECK_OK, "leaf1:swp1 5 errors/s (over its limit, and no"},
+	{"damaged by thousands", "links",
+		COUNTERS(LINK("swp1", "162000", "0")) ", " AUDIT("", "3") ", " WATCH(""), {0}, NULL,
+		NULL, CHECK_OK, "leaf1:swp1 1.62k errors/s (over its limit, and no"},
 	{"the worst of two is told", "links",
 		COUNTERS(LINK("swp1", "500", "0") ", " LINK("swp2", "200", "0")) ", " AUDIT(
 			"", "3") ", " WATCH(""),
