@@ -12,7 +12,7 @@
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_path.h"
 
-#define DUMP_FILE_MAX ((size_t)128 << 20)
+#define DUMP_FILE_MAX ((size_t)32 << 20) /* in memory ten times that; 64 ports take 2 MB */
 /* commands run between the note of the time and the end of the dump; a file that is older than the
  * note or much younger has been copied */
 #define DUMP_WRITTEN_WITHIN_NS (600 * NS_PER_S)
