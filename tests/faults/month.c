@@ -13,8 +13,9 @@
  * as configured: month --days 800 --step 600 --raw 7 --minute 90 --hour 730 --say.
  *
  * Promised: what retention keeps is there, once and as it was given; nothing else is; what an open
- * incident rests on and the states in force stay; file and write-ahead log stay flat; a long range
- * is served from minutes, a longer one from hours, with the right numbers.
+ * incident rests on, the states in force then, and those in force now stay; file and write-ahead
+ * log stay flat; a long range is served from minutes, a longer one from hours, with the right
+ * numbers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -284,6 +285,15 @@ static bool in_force(int series, int64_t step, int64_t from_ns)
 	return true;
 }
 
+/* What was configured when the evidence of the open incident begins is a part of it. */
+static bool in_force_then(int series, int64_t step)
+{
+	const int64_t then_ns = month.incident_ns - EVIDENCE_NS;
+
+	return month.incident_ns && month.given[series][step] && step_ns(step) < then_ns &&
+		in_force(series, step, then_ns);
+}
+
 static void check_samples(struct history *history)
 {
 	const int64_t kept_ns = month.now_ns - month.raw_days * DAY_NS;
@@ -300,15 +310,16 @@ static void check_samples(struct history *history)
 		for (int64_t step = 0; step < month.at; step++) {
 			const int64_t t_ns = step_ns(step);
 			const bool seen = month.seen[s][step], given = month.given[s][step];
-			const bool pinned =
-				month.incident_ns && llabs(t_ns - month.incident_ns) <= EVIDENCE_NS;
+			const bool pinned = in_force_then(s, step) ||
+				(month.incident_ns &&
+					llabs(t_ns - month.incident_ns) <= EVIDENCE_NS);
 			const bool state =
 				given && (in_force(s, step, from_ns) || in_force(s, step, kept_ns));
 			if (given && !seen &&
 				(t_ns >= from_ns || pinned ||
 					(state && in_force(s, step, from_ns))))
 				fault("series %d, step %" PRId64 " is not there", s, step);
-			if (seen && t_ns < kept_ns - 3 * HOUR_NS && !state &&
+			if (seen && t_ns < kept_ns - 3 * HOUR_NS && !state && !pinned &&
 				!(month.incident_ns &&
 					llabs(t_ns - month.incident_ns) <= EVIDENCE_NS + HOUR_NS))
 				fault("series %d, step %" PRId64 " is still there", s, step);

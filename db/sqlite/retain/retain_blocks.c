@@ -175,7 +175,8 @@ static int carry_read(struct store_writer *writer, const struct retain_block *fi
 		const int64_t from_ns = sqlite3_column_int64(st, 0);
 		const int64_t to_ns = sqlite3_column_int64(st, 1);
 		const bool full = carried->blocks >= CARRY_BLOCKS || carried->n >= CARRY_SAMPLES;
-		if (to_ns >= cutoff_ns || full || retain_pinned(retain, from_ns, to_ns))
+		/* what was in force when a pin begins stays apart: it is a part of what it keeps */
+		if (to_ns >= cutoff_ns || full || retain_pinned(retain, first->from_ns, to_ns))
 			break;
 		carry_decode(writer, first, st, carried);
 		carried->blocks++;
@@ -274,8 +275,8 @@ static int carry_insert(struct store_writer *writer, const struct retain_block *
 	return sqlite_run(st);
 }
 
-/* retain_carry - makes one block of @first, a block of raw configuration states, and those right
- * behind it that ended before @cutoff_ns too and that no pin touches: the newest value of each
+/* retain_carry - makes one block of @first, a block of raw configuration states, and those behind
+ * it up to the next pin that ended before @cutoff_ns too: the newest value of each
  * entity that still has its name. Nothing is written when that changes nothing. *ret_next_ns: where
  * to go on, above @first->from_ns. In the transaction of the chunk; SQLite's code. */
 static int retain_carry(struct store_writer *writer, const struct retain_block *first,
