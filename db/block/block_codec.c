@@ -506,23 +506,33 @@ uint32_t block_instants_max(const struct block_reader *reader)
 	return reader->n_samples / reader->n_series;
 }
 
-int block_read_matrix(struct block_reader *reader, uint64_t *value, size_t stride, int64_t *t_ns)
+int block_read_instants(const struct block_reader *reader, int64_t *t_ns)
 {
 	const uint32_t n = reader->n_samples / reader->n_series;
 	struct bytes bytes;
-	int r = 0;
 
-	if (open_instants(reader, 0, &bytes) != n ||
-		number_decode(&bytes, n, (uint64_t *)(void *)t_ns, NULL) < 0)
+	if (open_instants(reader, 0, &bytes) != n)
 		return -EBADMSG;
-	for (uint32_t i = 0; i < reader->n_series && r == 0; i++, value += stride) {
-		bytes = bytes_of(reader->payload, reader->payload_size);
-		bytes_skip(&bytes, (size_t)small_place(reader, i));
-		if (reader->is_f64)
-			r = number_decode_f64(&bytes, n, value, NULL);
-		else
-			r = number_decode(&bytes, n, value, NULL);
-	}
+	return number_decode(&bytes, n, (uint64_t *)(void *)t_ns, NULL);
+}
+
+int block_read_values(const struct block_reader *reader, uint32_t i, uint64_t *value)
+{
+	const uint32_t n = reader->n_samples / reader->n_series;
+	struct bytes bytes = bytes_of(reader->payload, reader->payload_size);
+
+	bytes_skip(&bytes, (size_t)small_place(reader, i));
+	if (reader->is_f64)
+		return number_decode_f64(&bytes, n, value, NULL);
+	return number_decode(&bytes, n, value, NULL);
+}
+
+int block_read_matrix(struct block_reader *reader, uint64_t *value, size_t stride, int64_t *t_ns)
+{
+	int r = block_read_instants(reader, t_ns);
+
+	for (uint32_t i = 0; i < reader->n_series && r == 0; i++, value += stride)
+		r = block_read_values(reader, i, value);
 	return r;
 }
 

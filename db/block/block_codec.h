@@ -132,8 +132,11 @@ int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t
 /* block_read_matrix - all samples of a block of BLOCK_SMALL whose series have the same instants and
  * no exceptions: value j of series i into @value[i * stride + j], the instants into @t_ns, which
  * have room for block_instants_max() numbers each. block_instants_max() - 0 where it is no such
- * block. 0 or -EBADMSG. */
+ * block. block_read_instants, block_read_values - the instants alone, and the values of series @i.
+ * 0 or -EBADMSG. */
 uint32_t block_instants_max(const struct block_reader *reader);
+int block_read_instants(const struct block_reader *reader, int64_t *t_ns);
+int block_read_values(const struct block_reader *reader, uint32_t i, uint64_t *value);
 int block_read_matrix(struct block_reader *reader, uint64_t *value, size_t stride, int64_t *t_ns);
 /* block_same_series - do two blocks of the kind have the same series? */
 bool block_same_series(const struct block_reader *left, const struct block_reader *right);

@@ -26,6 +26,11 @@ struct noun {
 	char port[];
 };
 
+struct noun_slot {
+	uint32_t id; /* 0 = free */
+	uint32_t hash; /* a part: mostly another name is told apart without being looked at */
+};
+
 struct entities {
 	struct arena *arena; /* texts, and names of devices */
 	struct siphash_key key;
@@ -36,7 +41,7 @@ struct entities {
 	struct noun **v; /* v[id - 1]; NULL = nobody has this id */
 	uint32_t n, cap;
 	uint32_t known;
-	uint32_t *slots; /* ids by hash, 0 = free; a power of two */
+	struct noun_slot *slots; /* ids by hash; a power of two */
 	uint32_t n_slots;
 	struct noun *near[2]; /* the device and the port that were parents last; NULL */
 	uint32_t *fresh; /* ids given since entities_fresh_done() */
@@ -134,8 +139,10 @@ static struct noun *noun_hashed(const struct entities *entities, uint64_t hash, 
 {
 	const uint32_t mask = entities->n_slots - 1;
 
-	for (uint32_t i = (uint32_t)hash & mask; entities->slots[i]; i = (i + 1) & mask) {
-		struct noun *noun = entities->v[entities->slots[i] - 1];
+	for (uint32_t i = (uint32_t)hash & mask; entities->slots[i].id; i = (i + 1) & mask) {
+		if (entities->slots[i].hash != (uint32_t)hash)
+			continue;
+		struct noun *noun = entities->v[entities->slots[i].id - 1];
 		if (noun_is(noun, hash, device, port, priority))
 			return noun;
 	}
@@ -168,27 +175,30 @@ static struct noun *noun_at(const struct entities *entities, uint32_t id)
 	return NULL;
 }
 
-static void slot_fill(struct entities *entities, const struct noun *noun)
+static void slot_fill(struct entities *entities, struct noun_slot slot)
 {
 	const uint32_t mask = entities->n_slots - 1;
-	uint32_t i = (uint32_t)noun->hash & mask;
+	uint32_t i = slot.hash & mask;
 
-	while (entities->slots[i])
+	while (entities->slots[i].id)
 		i = (i + 1) & mask;
-	entities->slots[i] = noun->entity.id;
+	entities->slots[i] = slot;
 }
 
 /* At most half of the slots are in use. */
 static void slots_grow(struct entities *entities)
 {
-	if (entities->known < entities->n_slots / 2)
+	struct noun_slot *slots = entities->slots;
+	const uint32_t n = entities->n_slots;
+
+	if (entities->known < n / 2)
 		return;
 	entities->n_slots *= 2;
-	free(entities->slots);
 	entities->slots = rw_calloc(entities->n_slots, sizeof(*entities->slots));
-	for (uint32_t i = 0; i < entities->n; i++)
-		if (entities->v[i])
-			slot_fill(entities, entities->v[i]);
+	for (uint32_t i = 0; i < n; i++)
+		if (slots[i].id)
+			slot_fill(entities, slots[i]);
+	free(slots);
 }
 
 /* Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R: those behind move up, so that
@@ -198,16 +208,16 @@ static void slot_clear(struct entities *entities, const struct noun *noun)
 	const uint32_t mask = entities->n_slots - 1;
 	uint32_t i = (uint32_t)noun->hash & mask;
 
-	while (entities->slots[i] != noun->entity.id)
+	while (entities->slots[i].id != noun->entity.id)
 		i = (i + 1) & mask;
-	for (uint32_t k = (i + 1) & mask; entities->slots[k]; k = (k + 1) & mask) {
-		const uint32_t wanted = (uint32_t)entities->v[entities->slots[k] - 1]->hash & mask;
+	for (uint32_t k = (i + 1) & mask; entities->slots[k].id; k = (k + 1) & mask) {
+		const uint32_t wanted = entities->slots[k].hash & mask;
 		if (((k - wanted) & mask) < ((k - i) & mask))
 			continue;
 		entities->slots[i] = entities->slots[k];
 		i = k;
 	}
-	entities->slots[i] = 0;
+	entities->slots[i].id = 0;
 }
 
 /* ---- adding -------------------------------------------------------------- */
@@ -276,19 +286,20 @@ static struct noun *noun_add(struct entities *entities, uint64_t hash, const cha
 
 	memcpy(noun->port, port, n);
 	slots_grow(entities);
-	noun->entity = (struct entity){.id = id_take(entities),
-		.device = device_intern(entities, device),
-		.port = noun->port,
-		.priority = (int16_t)priority};
+	noun->entity = (struct entity){
+		.id = id_take(entities), .port = noun->port, .priority = (int16_t)priority};
 	noun->hash = hash;
 	noun->seen_ns = entities->now_ns;
+	if (!parent)
+		noun->entity.device = device_intern(entities, device);
 	if (parent) {
+		noun->entity.device = parent->entity.device;
 		noun->entity.parent = parent->entity.id;
 		parent->children++;
 	}
 	entities->v[noun->entity.id - 1] = noun;
 	entities->known++;
-	slot_fill(entities, noun);
+	slot_fill(entities, (struct noun_slot){noun->entity.id, (uint32_t)hash});
 	rw_grow(entities->fresh, entities->n_fresh, entities->cap_fresh);
 	entities->fresh[entities->n_fresh++] = noun->entity.id;
 	return noun;
@@ -302,12 +313,18 @@ uint32_t entities_intern(
 	struct noun *noun = noun_hashed(entities, hash, device, port, priority);
 	if (noun)
 		return noun->entity.id;
-	rw_cleanup(freep) char *clean_device = entity_name_clean(device);
-	rw_cleanup(freep) char *clean_port = entity_name_clean(port);
+	struct noun *of = noun_parent(entities, device, ""), *parent = NULL;
+	if (of && *port && priority != PRIO_NONE)
+		parent = noun_parent(entities, device, port);
+	rw_cleanup(freep) char *clean_device = NULL;
+	rw_cleanup(freep) char *clean_port = NULL;
+	if (!of) /* what is found is clean */
+		clean_device = entity_name_clean(device);
+	if (!parent)
+		clean_port = entity_name_clean(port);
 	if (clean_device || clean_port)
 		return entities_intern(
 			entities, str_or(clean_device, device), str_or(clean_port, port), priority);
-	struct noun *of = noun_parent(entities, device, ""), *parent = NULL;
 	if (!entity_room(entities, of)) {
 		entities_refuse(entities, device);
 		return ENTITY_NONE;
@@ -315,18 +332,15 @@ uint32_t entities_intern(
 	if (!of)
 		of = noun_add(entities, noun_hash(entities, device, "", PRIO_NONE), device, "",
 			PRIO_NONE, NULL);
-	if (*port || priority != PRIO_NONE)
-		parent = of;
-	if (*port && priority != PRIO_NONE) {
-		parent = noun_parent(entities, device, port);
-		if (!parent) {
-			parent = noun_add(entities, noun_hash(entities, device, port, PRIO_NONE),
-				device, port, PRIO_NONE, of);
-			of->names++;
-		}
-	}
-	if (!parent)
+	if (!*port && priority == PRIO_NONE)
 		return of->entity.id;
+	if (!*port || priority == PRIO_NONE)
+		parent = of;
+	if (!parent) {
+		parent = noun_add(entities, noun_hash(entities, device, port, PRIO_NONE), device,
+			port, PRIO_NONE, of);
+		of->names++;
+	}
 	of->names++;
 	return noun_add(entities, hash, device, port, priority, parent)->entity.id;
 }

@@ -167,6 +167,7 @@ struct rollup_track {
 	bool no_quantiles; /* no number is kept for them */
 	double *numbers; /* room of rollup_track_add_columns() */
 	uint32_t cap_numbers;
+	struct rollup_clock clock; /* where none is lent */
 };
 
 int64_t rollup_step_of(int64_t t_ns, int64_t step_ns)
@@ -200,6 +201,7 @@ void rollup_track_free(struct rollup_track *track)
 	free(track->value);
 	free(track->flags);
 	free(track->numbers);
+	rollup_clock_done(&track->clock);
 	free(track);
 }
 
@@ -373,17 +375,60 @@ void rollup_track_add(struct rollup_track *track, const struct sample *sample)
 
 /* ---- many at once --------------------------------------------------------------- */
 
+void rollup_clock_forget(struct rollup_clock *clock)
+{
+	clock->t_ns = NULL;
+	clock->flags = NULL;
+}
+
+void rollup_clock_done(struct rollup_clock *clock)
+{
+	free(clock->seconds);
+	*clock = (struct rollup_clock){0};
+}
+
+static double columns_seconds(int64_t before_ns, int64_t t_ns)
+{
+	return (double)(t_ns - before_ns) / NS_PER_S;
+}
+
+/* The clock shows the instants of @columns from here on. */
+static void clock_set(struct rollup_clock *clock, const struct rollup_columns *columns)
+{
+	if (clock->t_ns == columns->t_ns && clock->n == columns->n)
+		return;
+	if (columns->n > clock->cap) {
+		clock->cap = columns->n;
+		clock->seconds = rw_realloc(clock->seconds, clock->cap * sizeof(*clock->seconds));
+	}
+	clock->t_ns = columns->t_ns;
+	clock->n = columns->n;
+	clock->flags = NULL;
+	clock->times = false;
+	for (uint32_t i = 1; i < columns->n; i++)
+		clock->seconds[i] = columns_seconds(columns->t_ns[i - 1], columns->t_ns[i]);
+}
+
+static unsigned clock_flags(struct rollup_clock *clock, const struct rollup_columns *columns)
+{
+	if (clock->flags == columns->flags)
+		return clock->any_flags;
+	clock->flags = columns->flags;
+	clock->any_flags = 0;
+	for (uint32_t i = 0; i < columns->n; i++)
+		clock->any_flags |= columns->flags[i];
+	return clock->any_flags;
+}
+
 /* No flag is set, and nothing that waits or is compared with has one; a counter never steps back:
  * what the rules of series_increase() then come to is last minus first. */
 static bool columns_are_plain(
 	const struct rollup_track *track, const struct rollup_columns *columns)
 {
 	const bool counter = metric_info(track->now.metric)->kind == METRIC_COUNTER;
-	unsigned flags = 0, steps_back = 0;
+	unsigned flags = clock_flags(columns->clock, columns), steps_back = 0;
 	for (uint32_t i = 0; i < track->n; i++)
 		flags |= track->flags[i];
-	for (uint32_t i = 0; i < columns->n; i++)
-		flags |= columns->flags[i];
 	for (uint32_t i = 1; i < columns->n; i++)
 		steps_back |= columns->value[i] < columns->value[i - 1];
 	if (flags || track->n > track->n_anchor)
@@ -401,23 +446,22 @@ static uint32_t columns_rates(
 	struct rollup_track *track, const struct rollup_columns *columns, double *ret)
 {
 	struct rollup *now = &track->now;
+	const uint64_t *value = columns->value;
+	const double *seconds = columns->clock->seconds;
 	int64_t before_ns = columns->t_ns[0];
-	uint64_t before = columns->value[0];
-	uint32_t i = 1, n = 0;
+	uint64_t before = value[0];
+	uint32_t n = 0;
 	if (track->n > 0) {
 		before_ns = track->t_ns[track->n - 1];
 		before = track->value[track->n - 1];
-		i = 0;
+		ret[n++] =
+			(double)(value[0] - before) / columns_seconds(before_ns, columns->t_ns[0]);
 	}
-	now->increase += columns->value[columns->n - 1] - before;
+	now->increase += value[columns->n - 1] - before;
 	now->covered_ns += columns->t_ns[columns->n - 1] - before_ns;
-	now->intervals += columns->n - i;
-	for (; i < columns->n; i++) {
-		const double s = (double)(columns->t_ns[i] - before_ns) / NS_PER_S;
-		ret[n++] = (double)(columns->value[i] - before) / s;
-		before_ns = columns->t_ns[i];
-		before = columns->value[i];
-	}
+	now->intervals += columns->n - 1 + n;
+	for (uint32_t i = 1; i < columns->n; i++)
+		ret[n++] = (double)(value[i] - value[i - 1]) / seconds[i];
 	return n;
 }
 
@@ -444,25 +488,39 @@ static void columns_numbers(struct rollup_track *track, const double *numbers, u
 	now->sum = sum;
 }
 
-/* rollup_take_time() of each. */
+/* rollup_take_time() of each, from where the track is. */
+static void clock_times(struct rollup_clock *clock, const struct rollup_track *track)
+{
+	struct rollup_track walk = {.before_ns = track->before_ns,
+		.any_before = track->any_before,
+		.spacing_ns = track->spacing_ns};
+
+	clock->before_ns = track->before_ns;
+	clock->any_before = track->any_before;
+	clock->spacing_ns = track->spacing_ns;
+	for (uint32_t i = 0; i < clock->n; i++)
+		rollup_take_time(&walk, clock->t_ns[i], 0);
+	clock->next_spacing_ns = walk.spacing_ns;
+	clock->longest_ns = walk.now.longest_ns;
+	clock->seen_ns = walk.now.seen_ns;
+	clock->times = true;
+}
+
 static void columns_times(struct rollup_track *track, const struct rollup_columns *columns)
 {
+	struct rollup_clock *clock = columns->clock;
 	struct rollup *now = &track->now;
-	int64_t spacing_ns, longest_ns, seen_ns = 0;
-	rollup_take_time(track, columns->t_ns[0], 0);
-	spacing_ns = track->spacing_ns;
-	longest_ns = now->longest_ns;
-	for (uint32_t i = 1; i < columns->n; i++) {
-		const int64_t ns = columns->t_ns[i] - columns->t_ns[i - 1];
-		if (ns > longest_ns)
-			longest_ns = ns;
-		if (rollup_spacing(&spacing_ns, ns))
-			seen_ns += ns;
-	}
+	const bool known = clock->times && clock->before_ns == track->before_ns &&
+		clock->any_before == track->any_before && clock->spacing_ns == track->spacing_ns;
+
+	if (!known)
+		clock_times(clock, track);
 	track->before_ns = columns->t_ns[columns->n - 1];
-	track->spacing_ns = spacing_ns;
-	now->longest_ns = longest_ns;
-	now->seen_ns += seen_ns;
+	track->any_before = true;
+	track->spacing_ns = clock->next_spacing_ns;
+	if (clock->longest_ns > now->longest_ns)
+		now->longest_ns = clock->longest_ns;
+	now->seen_ns += clock->seen_ns;
 }
 
 static void columns_take(struct rollup_track *track, const struct rollup_columns *columns)
@@ -497,10 +555,16 @@ static void columns_take(struct rollup_track *track, const struct rollup_columns
 
 void rollup_track_add_columns(struct rollup_track *track, const struct rollup_columns *columns)
 {
+	struct rollup_columns plain = *columns;
 	if (columns->n == 0)
 		return;
-	if (columns_are_plain(track, columns)) {
-		columns_take(track, columns);
+	if (!plain.clock)
+		plain.clock = &track->clock;
+	if (!columns->clock) /* whatever lay there before */
+		rollup_clock_forget(plain.clock);
+	clock_set(plain.clock, &plain);
+	if (columns_are_plain(track, &plain)) {
+		columns_take(track, &plain);
 		return;
 	}
 	for (uint32_t i = 0; i < columns->n; i++)

@@ -53,8 +53,24 @@ struct rollup_columns {
 	const int64_t *t_ns;
 	const uint64_t *value;
 	const uint16_t *flags;
+	struct rollup_clock *clock; /* NULL, or of all series that are lent the same instants */
 };
 void rollup_track_add_columns(struct rollup_track *track, const struct rollup_columns *columns);
+
+/* What lent instants come to, reckoned once for all series that have them. Begins as zeroes.
+ * rollup_clock_forget - before their memory has something else. rollup_clock_done - frees. */
+struct rollup_clock {
+	const int64_t *t_ns;
+	const uint16_t *flags;
+	uint32_t n, cap;
+	unsigned any_flags;
+	double *seconds; /* since the instant before, from the second one on */
+	/* where the time before was .before_ns and the usual one .spacing_ns: */
+	bool times, any_before;
+	int64_t before_ns, spacing_ns, next_spacing_ns, longest_ns, seen_ns;
+};
+void rollup_clock_forget(struct rollup_clock *clock);
+void rollup_clock_done(struct rollup_clock *clock);
 /* rollup_track_no_quantiles - they are not asked for, and are most of the work: they stay NAN. */
 void rollup_track_no_quantiles(struct rollup_track *track);
 

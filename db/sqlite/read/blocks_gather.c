@@ -437,71 +437,115 @@ static struct gathered *gathering_add(struct gathering *gathering)
 	return series;
 }
 
-/* Does each piece have one sample of each series, of one instant, later than the piece before? */
+/* Do all pieces have the same series, and each its instants for all of them, later than the piece
+ * before: blocks, then rows of the tail, as one device's polls nearly always lie? The grid has the
+ * rows then. */
 static bool gathering_is_grid(struct gathering *gathering, const struct gather_want *want)
 {
+	const struct piece *pieces = gathering->pieces;
+	const struct block_reader *first = &pieces[0].reader;
 	struct tail_grid *grid = &gathering->grid;
 
 	tail_grid_clear(grid);
-	for (size_t i = 0; i < gathering->n_pieces; i++)
-		if (!tail_grid_take(grid, &gathering->pieces[i].reader))
+	for (size_t i = 0; i < gathering->n_pieces; i++) {
+		const struct block_reader *reader = &pieces[i].reader;
+		bool fits = first->is_f64 == reader->is_f64 && first->flags == reader->flags &&
+			first->source == reader->source && first->window_ms == reader->window_ms;
+		if (i < gathering->n_blocks)
+			fits = fits && block_instants_max(reader) > 0;
+		else
+			fits = fits && tail_grid_take(grid, reader);
+		if (fits && i > 0 && i <= gathering->n_blocks) /* rows are compared by the grid */
+			fits = block_same_series(first, reader);
+		if (!fits)
 			return false;
-	return grid->n > 0 && (want->late || !(grid->first.flags & SF_LATE));
+	}
+	return gathering->n_pieces > 0 && (want->late || !(first->flags & SF_LATE));
 }
 
-/* The instants of the grid from the anchor or the beginning of the range to its end, as .builder's.
- * Returns how many stand before them; @ret_anchor: the first is an anchor. */
-static uint32_t grid_instants(const struct blocks *blocks, bool anchors, bool *ret_anchor)
+/* The instants of the pieces, and their marks, as .builder's. *@ret_ascends false: they are not in
+ * order. */
+static int grid_instants(struct gathering *gathering, bool *ret_ascends)
 {
-	struct gathering *gathering = blocks->gathering;
+	const struct block_reader *first = &gathering->pieces[0].reader;
 	const struct tail_grid *grid = &gathering->grid;
 	struct builder *builder = &gathering->builder;
-	uint32_t first = 0;
 
-	while (first < grid->n && grid->t_ns[first] < blocks->from_ns)
-		first++;
-	*ret_anchor = anchors && first > 0;
-	first -= *ret_anchor;
 	builder->n = 0;
-	builder_room(builder, (uint32_t)grid->n);
-	for (uint32_t i = first; i < grid->n && grid->t_ns[i] <= blocks->to_ns; i++) {
-		builder->t_ns[builder->n] = grid->t_ns[i];
-		builder->flags[builder->n] = grid->first.flags;
-		builder->source[builder->n] = grid->first.source;
-		builder->window_ms[builder->n++] = grid->first.window_ms;
+	for (size_t i = 0; i < gathering->n_blocks; i++) {
+		const struct block_reader *reader = &gathering->pieces[i].reader;
+		const uint32_t n = block_instants_max(reader);
+		builder_room(builder, n);
+		if (block_read_instants(reader, builder->t_ns + builder->n) < 0)
+			return SQLITE_CORRUPT;
+		builder->n += n;
 	}
-	return first;
+	builder_room(builder, (uint32_t)grid->n);
+	for (size_t i = 0; i < grid->n; i++)
+		builder->t_ns[builder->n++] = grid->t_ns[i];
+	*ret_ascends = true;
+	for (uint32_t i = 0; i < builder->n; i++) {
+		*ret_ascends &= i == 0 || builder->t_ns[i] > builder->t_ns[i - 1];
+		builder->flags[i] = first->flags;
+		builder->source[i] = first->source;
+		builder->window_ms[i] = first->window_ms;
+	}
+	return SQLITE_OK;
 }
 
-/* All series of pieces that are a grid; of @moving ones alone. */
+/* The values of series @i of all pieces; @matrix has those of the rows. */
+static int grid_values(struct gathering *gathering, const struct block_matrix *matrix, uint32_t i)
+{
+	uint64_t *value = gathering->builder.value;
+
+	for (size_t k = 0; k < gathering->n_blocks; k++) {
+		const struct block_reader *reader = &gathering->pieces[k].reader;
+		if (block_read_values(reader, i, value) < 0)
+			return SQLITE_CORRUPT;
+		value += block_samples(reader) / block_series(reader);
+	}
+	if (matrix->n > 0)
+		memcpy(value, matrix->value + i * matrix->stride, matrix->n * sizeof(*value));
+	return SQLITE_OK;
+}
+
+/* All series of pieces that are a grid, whose instants are .builder's; of @moving ones alone. */
 static int gathering_grid(
 	struct blocks *blocks, const struct gather_want *want, bool moving, struct arena *a)
 {
 	struct gathering *gathering = blocks->gathering;
+	const struct block_reader *reader = &gathering->pieces[0].reader;
 	struct builder *builder = &gathering->builder;
-	struct block_matrix matrix;
-	bool anchor;
+	struct block_matrix matrix = {0};
 	size_t at_wanted = 0;
-	const uint32_t first = grid_instants(blocks, want->anchors, &anchor);
+	const uint32_t n_all = builder->n;
+	uint32_t first = builder_before(builder, blocks->from_ns), end = first;
+	const bool anchor = want->anchors && first > 0;
 
-	if (!tail_grid_matrix(&gathering->grid, &matrix))
+	while (end < n_all && builder->t_ns[end] <= blocks->to_ns)
+		end++;
+	first -= anchor;
+	if (first == end)
+		return SQLITE_OK;
+	if (gathering->grid.n > 0 && !tail_grid_matrix(&gathering->grid, &matrix))
 		return SQLITE_CORRUPT;
-	for (uint32_t i = 0; builder->n > 0 && i < matrix.n_series; i++) {
-		const int64_t entity = matrix.entity[i];
+	for (uint32_t i = 0; i < block_series(reader); i++) {
+		const int64_t entity = block_entity(reader, i);
 		while (at_wanted < want->n_entities && want->entities[at_wanted] < entity)
 			at_wanted++;
 		if (want->entities &&
 			(at_wanted == want->n_entities || want->entities[at_wanted] != entity))
 			continue;
-		memcpy(builder->value, matrix.value + i * matrix.stride + first,
-			builder->n * sizeof(*builder->value));
-		if (moving && !series_moved(builder->value, builder->n))
+		if (grid_values(gathering, &matrix, i) != SQLITE_OK)
+			return SQLITE_CORRUPT;
+		if (moving && !series_moved(builder->value + first, end - first))
 			continue;
 		struct gathered *series = gathering_add(gathering);
 		series->has_anchor = anchor;
 		if (anchor)
-			series->anchor = builder_at(builder, entity, 0);
-		gathering_emit(gathering, entity, 0, a, series);
+			series->anchor = builder_at(builder, entity, first);
+		builder->n = end;
+		gathering_emit(gathering, entity, first, a, series);
 	}
 	return SQLITE_OK;
 }
@@ -514,12 +558,18 @@ static int gathering_range(struct blocks *blocks, const struct gather_want *want
 	size_t at_wanted = 0;
 	int64_t entity = 0, from_ns = blocks->from_ns;
 
-	if (gathering_is_grid(gathering, want))
+	bool grid = gathering_is_grid(gathering, want);
+	int rc = SQLITE_OK;
+	if (grid)
+		rc = grid_instants(gathering, &grid);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (grid)
 		return gathering_grid(blocks, want, false, a);
 	if (want->anchors)
 		from_ns = INT64_MIN;
 	while (gathering_next(gathering, want, &at_wanted, &entity)) {
-		int rc = gathering_one(gathering, want, entity, from_ns, blocks->to_ns);
+		rc = gathering_one(gathering, want, entity, from_ns, blocks->to_ns);
 		if (rc != SQLITE_OK)
 			return rc;
 		if (builder->n == 0)
@@ -958,7 +1008,7 @@ static bool gathering_shows(struct blocks *blocks, const struct gather_want *wan
 	const struct tail_rows *older = &blocks->older;
 	size_t anchor = 0;
 
-	if (!want->moving || !gathering_is_grid(gathering, want) ||
+	if (!want->moving || gathering->n_blocks > 0 || !gathering_is_grid(gathering, want) ||
 		grid->t_ns[0] >= blocks->from_ns)
 		return false;
 	while (anchor + 1 < grid->n && grid->t_ns[anchor + 1] < blocks->from_ns)
@@ -987,7 +1037,10 @@ int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct 
 		rc = gathering_lead(blocks, number, &walk, &search);
 	const bool nothing = want->moving && gathering->n_pieces == 0;
 	const bool shown = rc == SQLITE_OK && gathering_shows(blocks, want, &walk, &search);
-	if (rc == SQLITE_OK && shown && !tail_grid_stands(&gathering->grid))
+	bool moves = shown && !tail_grid_stands(&gathering->grid);
+	if (rc == SQLITE_OK && moves)
+		rc = grid_instants(gathering, &moves);
+	if (rc == SQLITE_OK && moves)
 		rc = gathering_grid(blocks, want, shown, a);
 	else if (rc == SQLITE_OK && !shown && !nothing)
 		rc = gathering_range(blocks, want, a);

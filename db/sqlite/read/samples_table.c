@@ -34,6 +34,7 @@ struct samples_cursor {
 	sqlite3 *db;
 	struct blocks *blocks;
 	sqlite3_stmt *statements[ST_COUNT];
+	int64_t name_at; /* the row of ST_NAME at hand; 0: none */
 	struct arena *query, *stretch; /* what lives as long as one of these */
 	/* what is asked for */
 	bool metrics[METRIC_COUNT], has[METRIC_COUNT], rates, by_name, nothing, has_priority;
@@ -105,7 +106,7 @@ static const char *const samples_sql[ST_COUNT] = {
 	[ST_PORT] = "SELECT id FROM entity WHERE device=?1 AND port=?2 ORDER BY id",
 	[ST_NAMES] = "SELECT e.id, e.port FROM entity e WHERE e.device=?1 AND EXISTS(SELECT 1 FROM "
 		     "series s WHERE s.entity=e.id AND s.metric=?2) ORDER BY e.port, e.priority",
-	[ST_NAME] = "SELECT port, priority FROM entity WHERE id=?1",
+	[ST_NAME] = "SELECT port, priority, id FROM entity WHERE id>=?1 ORDER BY id",
 	[ST_TEXT] = "SELECT text FROM text WHERE id=?1",
 };
 
@@ -803,30 +804,57 @@ static int cursor_read(struct samples_cursor *cursor)
 
 /* ---- rows --------------------------------------------------------------------------- */
 
+enum { NAME_STEPS = 8 };
+
+/* The row of ST_NAME of @entity: its user leaves it there, since the next name is mostly one of the
+ * next rows. *@ret NULL: there is none. */
+static int name_row(struct samples_cursor *cursor, int64_t entity, sqlite3_stmt **ret)
+{
+	sqlite3_stmt *st;
+	int rc = samples_statement(cursor, ST_NAME, &st);
+
+	*ret = NULL;
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = SQLITE_ROW;
+	for (int i = 0; rc == SQLITE_ROW && cursor->name_at > 0 && i < NAME_STEPS; i++) {
+		if (cursor->name_at >= entity)
+			break;
+		rc = sqlite3_step(st);
+		cursor->name_at = sqlite3_column_int64(st, 2);
+	}
+	if (rc != SQLITE_ROW || cursor->name_at != entity) {
+		sqlite3_reset(st);
+		sqlite3_bind_int64(st, 1, entity);
+		rc = sqlite3_step(st);
+		cursor->name_at = sqlite3_column_int64(st, 2);
+	}
+	if (rc == SQLITE_ROW) {
+		if (cursor->name_at == entity)
+			*ret = st;
+		return SQLITE_OK;
+	}
+	cursor->name_at = 0;
+	return sqlite3_reset(st);
+}
+
 /* The name of an entity, until the next stretch. *@ret false: it is not wanted, or has no name any
  * more. */
 static int cursor_name(
 	struct samples_cursor *cursor, int64_t entity, struct entity_name *name, bool *ret)
 {
 	sqlite3_stmt *st;
-	int rc = samples_statement(cursor, ST_NAME, &st);
+	const int rc = name_row(cursor, entity, &st);
 
 	*ret = false;
-	if (rc != SQLITE_OK)
+	if (rc != SQLITE_OK || !st || !sqlite3_column_text(st, 0))
 		return rc;
-	sqlite3_bind_int64(st, 1, entity);
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW && sqlite3_column_text(st, 0)) {
-		const char *port = (const char *)sqlite3_column_text(st, 0);
-		name->priority = sqlite3_column_int(st, 1);
-		*ret = (!cursor->has_priority || cursor->priority == name->priority) &&
-			like_matches(cursor->port_like, cursor->port_glob, port);
-		name->port = arena_strdup(cursor->stretch, port);
-	}
-	const int reset = sqlite3_reset(st);
-	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return reset;
+	const char *port = (const char *)sqlite3_column_text(st, 0);
+	name->priority = sqlite3_column_int(st, 1);
+	*ret = (!cursor->has_priority || cursor->priority == name->priority) &&
+		like_matches(cursor->port_like, cursor->port_glob, port);
+	name->port = arena_strdup(cursor->stretch, port);
+	return SQLITE_OK;
 }
 
 static void cursor_before(struct samples_cursor *cursor)
@@ -1074,6 +1102,8 @@ static int samples_close(sqlite3_vtab_cursor *base)
 static void cursor_begin(struct samples_cursor *cursor, int plan)
 {
 	arena_reset(cursor->query);
+	sqlite3_reset(cursor->statements[ST_NAME]);
+	cursor->name_at = 0;
 	cursor->rates = plan & PLAN_RATES;
 	cursor->by_name = plan & PLAN_SORTED;
 	cursor->n_sorted = cursor->at_sorted = 0;

@@ -21,6 +21,7 @@ struct tally {
 	struct tally_ask ask;
 	int64_t at_ns; /* read up to here */
 	struct arena *scratch;
+	struct rollup_clock clock; /* of instants in .scratch */
 	struct map *index; /* entity -> position in .v */
 	struct tally_series *v;
 	size_t n, cap;
@@ -51,6 +52,7 @@ void tally_free(struct tally *tally)
 	tally_clear(tally);
 	arena_free(tally->scratch);
 	map_free(tally->index);
+	rollup_clock_done(&tally->clock);
 	free(tally->v);
 	free(tally);
 }
@@ -146,6 +148,8 @@ static int tally_take(
 	struct tally_series *series;
 	const int rc = tally_series_of(tally, gathered->entity, &series);
 
+	if (ask->step_ns == 0)
+		columns.clock = &tally->clock;
 	if (rc != SQLITE_OK || !series->track)
 		return rc;
 	if (gathered->has_anchor) { /* it stands before the samples */
@@ -180,6 +184,7 @@ static int tally_stretch(struct tally *tally, struct gather_want *want, size_t *
 	bool late_anchor = false;
 
 	arena_reset(tally->scratch);
+	rollup_clock_forget(&tally->clock);
 	int rc = blocks_gather(tally->blocks, want, tally->scratch, &series, &n);
 	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
 		late_anchor |= series[i].has_anchor && (series[i].anchor.flags & SF_LATE);
