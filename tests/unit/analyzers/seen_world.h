@@ -50,6 +50,7 @@ struct seen_world {
 	struct window window;
 	struct analyzer_shared shared;
 	struct analyzer_in in;
+	int64_t past_ns; /* for a past that a test makes */
 	/* as congestion_measure() and congestion_lead() would leave it; hosts 0 and 1 are paused */
 	struct congestion_options options;
 	struct device_load loads[SWITCHES + 1];

@@ -278,6 +278,8 @@ static void test_packets(void **state)
 		{"one direction only",
 			{.to_known = true, .to_packets = 900, .to_ce = 150, .to_cnp = 5}, -1, -1,
 			-1},
+		{"a stray CNP is not none", {.to_known = true, .to_packets = 9000, .to_cnp = 9}, -1,
+			-1, -1},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const int ect = packets_lack_ect(&rows[i].h), cnp = packets_lack_cnp(&rows[i].h),

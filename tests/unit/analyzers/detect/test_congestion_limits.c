@@ -42,6 +42,9 @@ static const struct nic_row { /* at .yes it is accused like that, at .no it is n
 	{OFF, 0.95, LIMIT(nic[0].cnp_handled.value, 1, 0), {WAITS}},
 	{OFF, 0.95, LIMIT(nic[0].cnp_handled.restarted, 1, 0), {WAITS}},
 	{OFF, 0.95, LIMIT(ports[0].in.rate_bps, 3.9e9, 4e9), {WAITS}},
+	{OFF, 0.95, LIMIT(nic[0].out_octets.value, 2.99e10, 3.01e10),
+		{WAITS, SET(ports[0].in_known, 0), SET(nic[0].out_octets.known, 1),
+			SET(nic[0].out_octets.covered_ns, 60e9)}},
 	{OFF, 0.95, LIMIT(nic[1].cnp_sent.value, 19, 20),
 		{WAITS, OTHERS(cnp_sent.value, 0), SET(nic[0].cnp_sent.value, 100)}},
 	/* CNPs reach it */
@@ -241,7 +244,7 @@ static const struct sign_row {
 	{HOST_1, CROWDED, LIMIT(UP_MARKS, 49999, 50000), {SET(UP0, 0.31)}},
 	{HOST_1, AHEAD, LIMIT(hosts[0].at_leaf, 0.0101, 0.01)},
 	{HOST_1, AHEAD, LIMIT(hosts[0].at_leaf, 0.02, 0.0199), {ON_RAILS(4, 4)}},
-	{HOST_1, AHEAD, LIMIT(hosts[0].rails, 3, 4), {ON_RAILS(3, 4)}},
+	{HOST_1, AHEAD, LIMIT(hosts[0].at_leaf, 0.0199, 0.01), {ON_RAILS(3, 3)}},
 	{HOST_1, AHEAD, LIMIT(hosts[0].rails_paused, 3, 4), {ON_RAILS(4, 3)}},
 	{HOST_1, AHEAD, LIMIT(c.lead.n, 2, 1), {ON_RAILS(4, 4)}},
 	{HOST_1, LEADS, LIMIT(c.median, 0.0041, 0.004)},

@@ -105,6 +105,7 @@ struct loss_sighting {
 	const char *device, *port;
 	enum flow_dir dir;
 	uint64_t before, beyond;
+	uint64_t data; /* of each queue pair; 0: 10,000 */
 };
 
 static const struct loss_case {
@@ -136,6 +137,18 @@ static const struct loss_case {
 	{"beyond two: the later one",
 		{{"leaf1", "e1", FLOW_DIR_IN, 0, 41}, {"spine2", "e3", FLOW_DIR_OUT, 0, 40}},
 		"spine2", "e3", "beyond spine2:e3"},
+	{"a place that misses a tenth of it is clean",
+		{{"spine2", "e3", FLOW_DIR_OUT, 4, 0}, {"leaf3", "e49", FLOW_DIR_IN, 40, 0}},
+		"leaf3", "e49", "between spine2:e3 and leaf3:e49"},
+	{"one that misses more is not",
+		{{"spine2", "e3", FLOW_DIR_OUT, 6, 0}, {"leaf3", "e49", FLOW_DIR_IN, 40, 0}},
+		"leaf3", "e49", "before leaf3:e49"},
+	{"a place that saw nine tenths of it",
+		{{"spine2", "e3", FLOW_DIR_OUT, 0, 0, 9000}, {"leaf3", "e49", FLOW_DIR_IN, 40, 0}},
+		"leaf3", "e49", "between spine2:e3 and leaf3:e49"},
+	{"one that saw less",
+		{{"spine2", "e3", FLOW_DIR_OUT, 0, 0, 8999}, {"leaf3", "e49", FLOW_DIR_IN, 40, 0}},
+		"leaf3", "e49", "before leaf3:e49"},
 	{"a handful", {{"leaf3", "e49", FLOW_DIR_IN, 2, 0}}},
 	{"nothing", {{"leaf3", "e49", FLOW_DIR_IN, 0, 0}}},
 };
@@ -150,8 +163,8 @@ static void test_places(void **state)
 			const struct loss_sighting *at = &c->at[k];
 			loss_add(&w, at->device, at->port, at->dir, 0, 30000);
 			for (uint32_t qp = 1; qp <= 3; qp++) {
-				struct flow_sample *row = loss_add(
-					&w, at->device, at->port, at->dir, 0x100 + qp, 10000);
+				struct flow_sample *row = loss_add(&w, at->device, at->port,
+					at->dir, 0x100 + qp, at->data ? at->data : 10000);
 				row->lost[FLOW_LOST_BEFORE] = qp < 3 ? at->before / 2 : 0;
 				row->missing = row->lost[FLOW_LOST_BEFORE];
 				row->lost[FLOW_LOST_BEYOND] = qp < 3 ? at->beyond / 2 : 0;

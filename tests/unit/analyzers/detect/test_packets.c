@@ -180,12 +180,15 @@ static void queue_pairs_that_are_deaf(void **state)
 		struct captured c;
 		captured_init(&c);
 		captured_add(&c, 1, FLOW_DIR_IN, 0, 0)->packets = 1000;
-		captured_add(&c, 1, FLOW_DIR_IN, 1, 99)->reacts = REACTION_SLOWS_DOWN;
+		struct flow_sample *fine = captured_add(&c, 1, FLOW_DIR_IN, 1, 99);
+		fine->reacts = REACTION_SLOWS_DOWN;
+		fine->key.dst[3] = 2; /* one host is sent to by all of them */
 		for (unsigned k = 0; k < rows[i].n * rows[i].deaf; k++) {
 			struct flow_sample *qp =
 				captured_add(&c, 1, FLOW_DIR_IN, 1, (uint8_t)(2 + k % rows[i].n));
 			qp->reacts = REACTION_DOES_NOT_SLOW;
 			qp->octets = 100;
+			qp->key.dst[3] = 2;
 		}
 		if (rows[i].slowed)
 			captured_add(&c, 1, FLOW_DIR_IN, 1, 2)->reacts = REACTION_SLOWS_DOWN;

@@ -35,6 +35,7 @@ static void the_host_of_a_port_is_found(void **state)
 		{"what leaves goes to the host", FLOW_DIR_OUT, {{2, 1}, {3, 1}, {4, 1}}, 1},
 		{"both ways: who takes part in all", FLOW_DIR_UNKNOWN, {{1, 2}, {3, 1}, {1, 4}}, 1},
 		{"a single peer", FLOW_DIR_UNKNOWN, {{1, 2}, {2, 1}, {1, 2}}, 0},
+		{"who takes part in most", FLOW_DIR_UNKNOWN, {{1, 2}, {1, 3}, {4, 5}}, 0},
 		{"an uplink", FLOW_DIR_UNKNOWN, {{1, 2}, {3, 4}, {5, 6}}, 0},
 	};
 	for (size_t i = 0; i < rw_countof(cases); i++) {
