@@ -261,8 +261,10 @@ int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
 			.interval_ns = interval_ns},
 		.fn = fn,
 		.arg = arg};
-	const struct window_spec spec = {
-		.metrics = ecmp_metrics, .n_metrics = ecmp_n_metrics, .flows = true};
+	const struct window_spec spec = {.metrics = ecmp_metrics,
+		.n_metrics = ecmp_n_metrics,
+		.flows = true,
+		.lanes = WINDOW_LANES}; /* of ports: no queue's name need be read */
 	const struct window_plan plan = {.spec = &spec,
 		.from_ns = history.from_ns,
 		.to_ns = history.to_ns,

@@ -61,6 +61,8 @@ static bool counters_wants(const struct counters *counters, const struct entity 
 		return false;
 	if (ask->priority >= 0 && entity->priority != ask->priority)
 		return false;
+	if (!ask->port && !ask->job)
+		return true;
 	const struct fabric_port *port = counters_port(counters, entity);
 	bool named = str_glob(ask->port, entity->port) ||
 		(port && *port->alias && str_glob(ask->port, port->alias));
