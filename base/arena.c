@@ -232,6 +232,8 @@ char *arena_strndup(struct arena *a, const char *text, size_t n)
 
 char *arena_strdup(struct arena *a, const char *text)
 {
+	if (!text)
+		return NULL;
 	return arena_strndup(a, text, strlen(text));
 }
 

@@ -17,7 +17,7 @@ void arena_reset(struct arena *a);
 /* arena_give - what lies in @from lies in @to from now on; @from is freed. */
 void arena_give(struct arena *from, struct arena *to);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
-char *arena_strdup(struct arena *a, const char *text);
+char *arena_strdup(struct arena *a, const char *text); /* NULL stays NULL */
 char *arena_strndup(struct arena *a, const char *text, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define arena_new_of(a, type) ((type *)arena_alloc((a), sizeof(type)))

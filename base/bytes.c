@@ -58,6 +58,19 @@ struct siphash_key siphash_random_key(void)
 	return key;
 }
 
+uint64_t bytes_varint(struct bytes *bytes)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		const uint8_t byte = bytes_u8(bytes);
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+	bytes->bad = true;
+	return 0;
+}
+
 /* hmac - HMAC-SHA256 by OpenSSL. */
 
 static void digest_hex(const unsigned char *digest, unsigned n, char ret[HMAC_HEX_MAX])

@@ -81,6 +81,13 @@ static inline uint32_t bytes_be32(struct bytes *bytes)
 			p[3];
 	return 0;
 }
+static inline uint64_t bytes_be64(struct bytes *bytes)
+{
+	const uint64_t high = bytes_be32(bytes);
+	return high << 32 | bytes_be32(bytes);
+}
+/* bytes_varint - seven bits a byte, the lowest first; more than 10 bytes are bad. */
+uint64_t bytes_varint(struct bytes *bytes);
 
 /* base64 - bytes as text, RFC 4648 section 4, with padding. Pure. */
 

@@ -23,6 +23,11 @@ mono_t mono_now(void)
 	return (mono_t){read_clock(CLOCK_MONOTONIC)};
 }
 
+int64_t clock_boot_ns(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}
+
 wall_t wall_now(void)
 {
 	return (wall_t){read_clock(CLOCK_REALTIME)};

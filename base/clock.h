@@ -20,6 +20,13 @@ typedef struct {
 
 mono_t mono_now(void);
 wall_t wall_now(void);
+int64_t clock_boot_ns(void); /* CLOCK_BOOTTIME now */
+
+/* ns_earlier - of two instants, or the shorter one of two times. */
+static inline int64_t ns_earlier(int64_t left_ns, int64_t right_ns)
+{
+	return left_ns < right_ns ? left_ns : right_ns;
+}
 
 /*
  * wall_format - RFC 3339 UTC. @frac digits after the second, 0..9.

@@ -111,6 +111,15 @@ void str_add_exact(struct str *out, double value)
 	str_add(out, text);
 }
 
+bool str_begins(const char *text, const char *word, const char **ret_rest)
+{
+	const size_t n = strlen(word);
+	if (strncmp(text, word, n) != 0)
+		return false;
+	*ret_rest = text + n;
+	return true;
+}
+
 bool str_glob(const char *pattern, const char *text)
 {
 	return !pattern || fnmatch(pattern, text, 0) == 0;

@@ -28,6 +28,9 @@ static inline bool str_eq(const char *left, const char *right)
 	return left == right || (left && right && __builtin_strcmp(left, right) == 0);
 }
 
+/* str_begins - with @word; then *@ret_rest is what comes behind it. */
+bool str_begins(const char *text, const char *word, const char **ret_rest);
+
 /* str_glob - fnmatch-style * ? [..], case-sensitive; '/' is an ordinary character. NULL pattern
  * matches all. */
 bool str_glob(const char *pattern, const char *text);

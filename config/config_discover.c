@@ -95,13 +95,6 @@ static void config_discover_take(const struct config *config, struct smap *used,
 		smap_put(used, end, strlen(end), 1);
 }
 
-static const char *copy_text(struct arena *a, const char *text) /* NULL stays NULL */
-{
-	if (!text)
-		return NULL;
-	return arena_strdup(a, text);
-}
-
 /* @config with @tree for its own: written as text and read again, which checks all of it. */
 static int config_again(const struct config *config, struct config_tree *tree, struct config **ret,
 	struct err_list *errors)
@@ -113,8 +106,8 @@ static int config_again(const struct config *config, struct config_tree *tree, s
 	int rc = config_parse(text, strlen(text), config->path, CONFIG_CASE, config->tables,
 		config->n_tables, ret, errors);
 	if (rc == 0) { /* what may have been changed since @config was read */
-		(*ret)->store.path = copy_text((*ret)->arena, config->store.path);
-		(*ret)->socket_path = copy_text((*ret)->arena, config->socket_path);
+		(*ret)->store.path = arena_strdup((*ret)->arena, config->store.path);
+		(*ret)->socket_path = arena_strdup((*ret)->arena, config->socket_path);
 		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
 		struct err e = {0};
 		rc = config_as_before(*ret, config, &e);
@@ -167,7 +160,7 @@ size_t config_scheduled(const struct config *config, struct arena *a, struct con
 		const struct fabric_job *job = &tree->jobs[i];
 		if (job->source == JOB_SCHEDULER)
 			(*ret)[n++] = (struct config_job){.name = arena_strdup(a, job->name),
-				.user = copy_text(a, job->user),
+				.user = arena_strdup(a, job->user),
 				.hosts = arena_strdup(a, job->hosts),
 				.gpus = job->gpus};
 	}

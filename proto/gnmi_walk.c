@@ -340,18 +340,6 @@ static void gnmi_forms_init(
 	gnmi_forms_forget(forms);
 }
 
-static void gnmi_forms_reset(struct gnmi_forms *forms)
-{
-	gnmi_forms_forget(forms);
-	arena_reset(forms->texts);
-}
-
-static void gnmi_forms_done(struct gnmi_forms *forms)
-{
-	gnmi_forms_forget(forms);
-	arena_free(forms->texts);
-}
-
 enum walk_how { LEAF, JSON, LIST, NOTHING };
 
 /* One update or delete of the message at hand. */
@@ -789,14 +777,16 @@ struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *decode)
 
 void gnmi_walk_reset(struct gnmi_walk *walk)
 {
-	gnmi_forms_reset(&walk->paths);
+	gnmi_forms_forget(&walk->paths);
+	arena_reset(walk->paths.texts);
 }
 
 void gnmi_walk_free(struct gnmi_walk *walk)
 {
 	if (!walk)
 		return;
-	gnmi_forms_done(&walk->paths);
+	gnmi_forms_forget(&walk->paths);
+	arena_free(walk->paths.texts);
 	free(walk->updates.v);
 	free(walk->deletes.v);
 	arena_free(walk->scratch);

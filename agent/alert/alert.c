@@ -111,13 +111,6 @@ static enum alert_told row_told(const char *word)
 	return TOLD_NOTHING;
 }
 
-static char *row_copy(const char *text)
-{
-	if (!text)
-		return NULL;
-	return rw_strdup(text);
-}
-
 /* The incident as it was stored: the ledger may not restore it. */
 static void row_subject(struct alert_subject *subject, const char *json)
 {
@@ -132,6 +125,13 @@ static void row_subject(struct alert_subject *subject, const char *json)
 	subject->cause = i->cause;
 	subject->acked = i->acked_by != NULL;
 	subject->closed_ns = i->closed_ns;
+}
+
+static char *alert_copy(const char *text)
+{
+	if (!text)
+		return NULL;
+	return rw_strdup(text);
 }
 
 static int row_take(void *arg, int n, char *const *values, char *const *names)
@@ -159,8 +159,8 @@ static int row_take(void *arg, int n, char *const *values, char *const *names)
 	d->attempts = (int)row_number(values[R_ATTEMPTS]);
 	d->sent = (int)row_number(values[R_SENT]);
 	d->sent_ns = row_number(values[R_SENT_NS]);
-	d->error = row_copy(values[R_ERROR]);
-	d->labels = row_copy(values[R_LABELS]);
+	d->error = alert_copy(values[R_ERROR]);
+	d->labels = alert_copy(values[R_LABELS]);
 	if (d->sent_ns > receiver->last_success_ns)
 		receiver->last_success_ns = d->sent_ns;
 	return 0;
@@ -246,13 +246,6 @@ static void receiver_drop(struct alert_receiver *receiver)
 		delivery_free(receiver->v[i]);
 	free(receiver->v);
 	free(receiver->name);
-}
-
-static char *alert_copy(const char *text)
-{
-	if (!text)
-		return NULL;
-	return rw_strdup(text);
 }
 
 /* ---- facts --------------------------------------------------------------- */

@@ -66,19 +66,12 @@ const char *alert_message_runbook_url(const struct alert_message *message)
 
 /* ---- parts --------------------------------------------------------------- */
 
-static const char *message_copy(struct alert_message *message, const char *text)
-{
-	if (!text)
-		return NULL;
-	return arena_strdup(message->arena, text);
-}
-
 static const char *message_jobs(struct alert_message *message, const struct incident *incident)
 {
 	rw_cleanup(str_done) struct str jobs = {0};
 	for (size_t i = 0; i < incident->n_jobs; i++)
 		str_addf(&jobs, "%s%s", str_if(i, ", "), str_or(incident->jobs[i], "?"));
-	return message_copy(message, jobs.s);
+	return arena_strdup(message->arena, jobs.s);
 }
 
 static const char *message_cost(struct alert_message *message, const struct incident *incident)
@@ -91,7 +84,7 @@ static const char *message_cost(struct alert_message *message, const struct inci
 	str_addf(&cost, "%.0f USD", incident->usd_total);
 	if (incident->state != INCIDENT_CLOSED)
 		str_add(&cost, " so far");
-	return message_copy(message, cost.s);
+	return arena_strdup(message->arena, cost.s);
 }
 
 static void message_steps(struct alert_message *message, const struct incident *incident)
@@ -99,8 +92,8 @@ static void message_steps(struct alert_message *message, const struct incident *
 	struct alert_step *steps =
 		arena_array(message->arena, struct alert_step, incident->n_next_steps);
 	for (size_t i = 0; i < incident->n_next_steps; i++) {
-		steps[i].text = message_copy(message, incident->next_steps[i].text);
-		steps[i].risk = message_copy(message, incident->next_steps[i].risk);
+		steps[i].text = arena_strdup(message->arena, incident->next_steps[i].text);
+		steps[i].risk = arena_strdup(message->arena, incident->next_steps[i].risk);
 	}
 	message->steps = steps;
 	message->n_steps = incident->n_next_steps;
@@ -110,7 +103,7 @@ static const char *message_dump(struct alert_message *message, json_t *document)
 {
 	rw_cleanup(freep) char *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS);
 	json_decref(document);
-	return message_copy(message, str_or(text, "{}"));
+	return arena_strdup(message->arena, str_or(text, "{}"));
 }
 
 /* As `incident show` has it. */
@@ -138,7 +131,7 @@ static const char *message_runbook(
 {
 	rw_cleanup(str_done) struct str runbook = {0};
 	runbook_link_add(&runbook, context->runbook_url, context->web_url, message->cause);
-	return message_copy(message, runbook.s);
+	return arena_strdup(message->arena, runbook.s);
 }
 
 /* One (incident, receiver, number) is one delivery, however often it is tried. */
@@ -153,7 +146,7 @@ static const char *message_delivery(
 
 /* ---- labels -------------------------------------------------------------- */
 
-static void labels_put(json_t *labels, const char *key, const char *text)
+void alert_put_text(json_t *labels, const char *key, const char *text)
 {
 	if (text && *text)
 		json_object_set_new(labels, key, json_string_or_null(text));
@@ -165,19 +158,19 @@ static const char *message_labels(struct alert_message *message, const char *nam
 	rw_cleanup(str_done) struct str of_cause = {0};
 	json_t *labels = json_object();
 	alert_message_name(&of_cause, message->cause);
-	labels_put(labels, "alertname", str_or(name, of_cause.s));
-	labels_put(labels, "fabric", message->fabric);
-	labels_put(labels, "severity", severity_name(message->severity));
-	labels_put(labels, "device", message->device);
-	labels_put(labels, "port", message->port);
-	labels_put(labels, "group", message->group);
-	labels_put(labels, "host", message->host);
-	labels_put(labels, "training_job", message->jobs);
-	labels_put(labels, "incident", message->id);
+	alert_put_text(labels, "alertname", str_or(name, of_cause.s));
+	alert_put_text(labels, "fabric", message->fabric);
+	alert_put_text(labels, "severity", severity_name(message->severity));
+	alert_put_text(labels, "device", message->device);
+	alert_put_text(labels, "port", message->port);
+	alert_put_text(labels, "group", message->group);
+	alert_put_text(labels, "host", message->host);
+	alert_put_text(labels, "training_job", message->jobs);
+	alert_put_text(labels, "incident", message->id);
 	if (message->priority != PRIO_NONE) {
 		char priority[16];
 		snprintf(priority, sizeof(priority), "%d", message->priority);
-		labels_put(labels, "priority", priority);
+		alert_put_text(labels, "priority", priority);
 	}
 	return message_dump(message, labels);
 }
@@ -201,7 +194,7 @@ static char *message_first_name(const struct alert_context *context)
 static void message_set_labels(struct alert_message *message, const struct alert_context *context)
 {
 	if (context->labels && context->event != ALERT_OPENED) {
-		message->labels = message_copy(message, context->labels);
+		message->labels = arena_strdup(message->arena, context->labels);
 		return;
 	}
 	rw_cleanup(freep) char *name = message_first_name(context);
@@ -216,8 +209,8 @@ static struct alert_message *message_blank(const struct alert_context *context)
 	struct alert_message *m = arena_new_of(arena, struct alert_message);
 	m->arena = arena;
 	m->event = context->event;
-	m->fabric = message_copy(m, context->fabric);
-	m->why = message_copy(m, context->why);
+	m->fabric = arena_strdup(m->arena, context->fabric);
+	m->why = arena_strdup(m->arena, context->why);
 	m->time_ns = context->time_ns;
 	m->resend_ns = context->resend_ns;
 	m->priority = PRIO_NONE;
@@ -232,18 +225,18 @@ struct alert_message *alert_message_new(
 	m->severity = incident->severity;
 	m->first = context->sent == 0;
 	m->resolved = context->event == ALERT_RESOLVED;
-	m->id = message_copy(m, incident->id);
-	m->cause = message_copy(m, cause_name(incident->cause));
-	m->device = message_copy(m, incident->device);
-	m->port = message_copy(m, incident->port);
-	m->host = message_copy(m, incident->host);
-	m->group = message_copy(m, incident->group);
+	m->id = arena_strdup(m->arena, incident->id);
+	m->cause = arena_strdup(m->arena, cause_name(incident->cause));
+	m->device = arena_strdup(m->arena, incident->device);
+	m->port = arena_strdup(m->arena, incident->port);
+	m->host = arena_strdup(m->arena, incident->host);
+	m->group = arena_strdup(m->arena, incident->group);
 	m->jobs = message_jobs(m, incident);
 	m->priority = incident->priority;
-	m->headline = message_copy(m, headline);
-	m->summary = message_copy(m, str_or(incident->summary, headline));
+	m->headline = arena_strdup(m->arena, headline);
+	m->summary = arena_strdup(m->arena, str_or(incident->summary, headline));
 	m->cost = message_cost(m, incident);
-	m->acked_by = message_copy(m, incident->acked_by);
+	m->acked_by = arena_strdup(m->arena, incident->acked_by);
 	m->opened_ns = incident->opened_ns;
 	m->closed_ns = incident->closed_ns;
 	m->url = message_url(m, context);
@@ -267,7 +260,7 @@ struct alert_message *alert_message_test(const struct alert_context *context)
 		"This is a test of the receiver %s by 'rocewatch alert test'. Nothing is wrong.",
 		context->receiver);
 	m->opened_ns = context->time_ns;
-	m->url = message_copy(m, context->web_url);
+	m->url = arena_strdup(m->arena, context->web_url);
 	m->delivery = arena_printf(m->arena, "test-%lld", (long long)context->time_ns);
 	message_set_labels(m, context);
 	m->document = message_dump(m,

@@ -68,6 +68,9 @@ struct alert_message *alert_message_new(
 struct alert_message *alert_message_test(const struct alert_context *context);
 void alert_message_free(struct alert_message *message); /* NULL is fine */
 
+/* alert_put_text - @text under @key, where there is one. */
+void alert_put_text(json_t *object, const char *key, const char *text);
+
 /* alert_message_runbook_url - the runbook where it is a URL, else NULL. */
 const char *alert_message_runbook_url(const struct alert_message *message);
 

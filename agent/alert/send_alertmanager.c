@@ -20,26 +20,20 @@
 #define REPETITIONS 3 /* an alert ends when so many were missed */
 #define ACK_SILENCE_NS (7 * 24 * 3600 * NS_PER_S)
 
-static void annotation_put(json_t *annotations, const char *key, const char *text)
-{
-	if (text && *text)
-		json_object_set_new(annotations, key, json_string_or_null(text));
-}
-
 static json_t *am_annotations(const struct alert_message *message)
 {
 	json_t *o = json_object();
-	annotation_put(o, "cause", message->cause);
-	annotation_put(o, "severity", severity_name(message->severity));
-	annotation_put(o, "headline", message->headline);
-	annotation_put(o, "summary", message->summary);
-	annotation_put(o, "runbook", message->runbook);
-	annotation_put(o, "runbook_url", alert_message_runbook_url(message));
-	annotation_put(o, "cost", message->cost);
-	annotation_put(o, "acknowledged_by", message->acked_by);
-	annotation_put(o, "note", message->why);
+	alert_put_text(o, "cause", message->cause);
+	alert_put_text(o, "severity", severity_name(message->severity));
+	alert_put_text(o, "headline", message->headline);
+	alert_put_text(o, "summary", message->summary);
+	alert_put_text(o, "runbook", message->runbook);
+	alert_put_text(o, "runbook_url", alert_message_runbook_url(message));
+	alert_put_text(o, "cost", message->cost);
+	alert_put_text(o, "acknowledged_by", message->acked_by);
+	alert_put_text(o, "note", message->why);
 	if (message->n_steps)
-		annotation_put(o, "next_step", message->steps[0].text);
+		alert_put_text(o, "next_step", message->steps[0].text);
 	return o;
 }
 
@@ -54,7 +48,7 @@ static json_t *am_alert(const struct alert_message *message, int64_t ends_ns)
 	json_object_set_new(o, "annotations", am_annotations(message));
 	json_object_set_new(o, "startsAt", json_time(starts_ns));
 	json_object_set_new(o, "endsAt", json_time(ends_ns));
-	annotation_put(o, "generatorURL", message->url);
+	alert_put_text(o, "generatorURL", message->url);
 	return o;
 }
 

@@ -317,12 +317,6 @@ static int child_verdict(struct child *child, int status, const char *program, s
 	return err_set(e, -EIO, "%.200s was ended by signal %d", program, WTERMSIG(status));
 }
 
-static void child_kill(struct child *child)
-{
-	kill(-child->pid, SIGKILL);
-	waitpid(child->pid, NULL, 0);
-}
-
 static void child_done(struct child *child)
 {
 	closep(&child->in);
@@ -354,7 +348,8 @@ int sender_run(const struct sender_ask *ask, const struct config_texts *argv, co
 		child_hear(&child);
 		return child_verdict(&child, status, words[0], e);
 	}
-	child_kill(&child);
+	kill(-child.pid, SIGKILL);
+	waitpid(child.pid, NULL, 0);
 	if (rc == -ECANCELED)
 		return err_set(e, rc, "stopped");
 	return err_set(e, rc, "%.200s did not end in time and was killed", words[0]);

@@ -272,12 +272,6 @@ static void page_put_line(void *arg, const char *label, const char *text)
 	page_fact(arg, label, text);
 }
 
-static void page_put_facts(struct page *page, const json_t *document)
-{
-	page_heading(page, "Summary");
-	pcap_facts(document, page_put_line, page);
-}
-
 static void page_put_table(
 	struct page *page, const struct pcap_table *table, const json_t *document)
 {
@@ -333,7 +327,8 @@ static void pcap_page(struct page *page, const struct pcap_report *report)
 	page_heading(page, "Capture %s", doc_word(document, "file"));
 	page_put_verdicts(page, document);
 	pcap_chart(page, document);
-	page_put_facts(page, document);
+	page_heading(page, "Summary");
+	pcap_facts(document, page_put_line, page);
 	for (const struct pcap_table *table = pcap_tables; table->title; table++)
 		page_put_table(page, table, document);
 	page_put_qps(page, report);

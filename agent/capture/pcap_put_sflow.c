@@ -43,12 +43,6 @@ static void put_pair(json_t *o, const struct sflow_pair *pair)
 
 /* ---- sources ------------------------------------------------------------------ */
 
-/* Sequences of drop notifications stand beside those of samples and are no sources of packets. */
-static bool source_samples(const struct sflow_source *source)
-{
-	return source->samples > 0;
-}
-
 static json_t *source_row(const struct sflow_source *source)
 {
 	const struct sflow_estimate packets = sflow_estimate_packets(&source->roce, source);
@@ -120,8 +114,9 @@ static void put_sources(json_t *o, const struct sflow_summary *summary)
 	size_t n, shown = 0;
 	const struct sflow_source *sources = sflow_summary_sources(summary, &n);
 	rw_cleanup(freep) const struct sflow_source **order = rw_calloc(n + 1, sizeof(*order));
+	/* Sequences of drop notifications stand beside those of samples and are no sources. */
 	for (size_t i = 0; i < n; i++)
-		if (source_samples(&sources[i]))
+		if (sources[i].samples > 0)
 			order[shown++] = &sources[i];
 	pcap_count_put(o, "sources_total", shown);
 	qsort(order, shown, sizeof(*order), compare_sources);

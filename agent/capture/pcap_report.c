@@ -1,11 +1,10 @@
 /* pcap_report - what is read of a capture, its document and its rows. */
 #include "agent/capture/pcap_report.h"
 
-#include <sys/auxv.h>
-
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_document.h"
+#include "base/bytes.h"
 
 /* ---- choosing and sorting rows ---------------------------------------------- */
 
@@ -182,11 +181,8 @@ void pcap_report_row_text(const struct pcap_report *report, size_t i, json_t *fi
 struct pcap_reading *pcap_reading_new(const struct pcap_options *options)
 {
 	struct pcap_reading *reading = rw_calloc(1, sizeof(*reading));
-	uint64_t seed = 0;
 	/* a file must not be able to aim at one hash slot */
-	const void *random = (const void *)getauxval(AT_RANDOM);
-	if (random)
-		memcpy(&seed, random, sizeof(seed));
+	const uint64_t seed = siphash_random_key().low;
 	struct analysis_options analysis = {.flow_limit = FLOW_TABLE_FILE_LIMIT,
 		.sampling = 1,
 		.seed = seed,

@@ -2,7 +2,6 @@
 #include "agent/check/check_source.h"
 
 #include "agent/client/client.h"
-#include "agent/document/json_value.h"
 #include "agent/answers/common/served.h"
 #include "agent/answers/counters/counters_document.h"
 #include "agent/answers/pause/pause_document.h"

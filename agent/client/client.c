@@ -81,19 +81,13 @@ static int name_list_check(const struct name_list *names, const char *kind, cons
 	return err_set(e, -EINVAL, "no %s matches '%.64s'; %s", kind, glob, where);
 }
 
-static void name_list_add_fabric(struct name_list *names, const struct fabric *fabric)
-{
-	for (size_t i = 0; i < fabric->n_devices; i++)
-		name_list_add(names, fabric->devices[i]->name);
-}
-
 int known_device(struct client *client, const char *glob, struct err *e)
 {
 	rw_cleanup(name_list_free) struct name_list names = {0};
 	if (!glob)
 		return 0;
-	if (client->config)
-		name_list_add_fabric(&names, client->config->fabric);
+	for (size_t i = 0; client->config && i < client->config->fabric->n_devices; i++)
+		name_list_add(&names, client->config->fabric->devices[i]->name);
 	if (name_list_has(&names, glob) || name_delivered(client, glob, NULL))
 		return 0;
 	const struct entities *entities = history_entities(client->history);

@@ -70,7 +70,7 @@ void peek_done(struct peek *peek)
 
 /* canary - reads the newest samples of the agent's own series. */
 
-#define SPAN_NS (600 * NS_PER_S) /* looked back for the last change of a counter */
+#define SPAN_NS (600 * NS_PER_S) /* looked back for it */
 #define LEAST_NS NS_PER_S
 #define MOST_NS (10 * NS_PER_S)
 #define COMMIT_NS NS_PER_S /* a batch waits at most that long for its commit */
@@ -85,15 +85,6 @@ int64_t canary_interval_ns(const struct config *config)
 	return interval_ns;
 }
 
-/* When the counter last grew, NAN when it did not within the series. */
-static double canary_moved_age(const struct series *series, int64_t now_ns)
-{
-	for (uint32_t i = series->n; i-- > 1;)
-		if (series->value[i] != series->value[i - 1])
-			return (double)(now_ns - series->t_ns[i]) / 1e9;
-	return NAN;
-}
-
 static void canary_take(struct canary_state *state, const struct series *series, int64_t now_ns)
 {
 	if (series->n == 0)
@@ -101,10 +92,6 @@ static void canary_take(struct canary_state *state, const struct series *series,
 	/* several agents: the newest of any */
 	if (state->known && series->t_ns[series->n - 1] < state->t_ns)
 		return;
-	if (series->metric == M_AGENT_MOVED) {
-		state->moved_age_s = canary_moved_age(series, now_ns);
-		return;
-	}
 	state->known = true;
 	state->t_ns = series->t_ns[series->n - 1];
 	state->age_s = (double)(now_ns - state->t_ns) / 1e9;
@@ -113,13 +100,13 @@ static void canary_take(struct canary_state *state, const struct series *series,
 int canary_read(
 	const struct client *client, int64_t now_ns, struct canary_state *ret, struct err *e)
 {
-	static const uint16_t metrics[] = {M_AGENT_CANARY, M_AGENT_MOVED};
+	static const uint16_t metrics[] = {M_AGENT_CANARY};
 	const struct window_spec spec = {.metrics = metrics,
 		.n_metrics = rw_countof(metrics),
 		.lanes = WINDOW_LANES}; /* no queue has them */
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct window window;
-	*ret = (struct canary_state){.age_s = NAN, .limit_s = NAN, .moved_age_s = NAN};
+	*ret = (struct canary_state){.age_s = NAN, .limit_s = NAN};
 	if (client->config)
 		ret->limit_s = (double)(2 * canary_interval_ns(client->config) + COMMIT_NS) / 1e9;
 	/* a window brings each series' last sample before it, however old */

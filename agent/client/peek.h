@@ -50,8 +50,6 @@ struct canary_state {
 	double age_s; /* at the time asked for; NAN unknown */
 	double limit_s; /* two intervals, and one second for the commit */
 	bool moving; /* .known and not older than .limit_s */
-	double moved_age_s; /* since a counter of a port last changed; NAN: longer than it looks
-			       back */
 };
 
 /* canary_read - as of @now_ns: the wall clock for a database that an agent should be writing. 0 or

@@ -7,14 +7,6 @@
 #include "agent/answers/pause/rows.h"
 #include "agent/answers/steps/steps_document.h"
 
-static int answer_failed(int rc, const struct err *e)
-{
-	err_print(stderr, e);
-	if (rc == -EINVAL)
-		return EXIT_USAGE;
-	return EXIT_FAILED;
-}
-
 /* ---- pause ------------------------------------------------------------------ */
 
 static const struct command_option pause_options[] = {
@@ -92,11 +84,11 @@ static int cmd_steps_run(struct command_args *args)
 	struct steps_answer steps;
 	int rc = command_open(&client, args->g, STEPS_SPAN_NS, &e);
 	if (rc < 0)
-		return answer_failed(rc, &e);
+		return command_exit(rc, &e);
 	rc = steps_read(&client, command_opt(&command_steps, args, "job"), a, &steps, &e);
 	client_done(&client);
 	if (rc < 0)
-		return answer_failed(rc, &e);
+		return command_exit(rc, &e);
 	json_t *doc = shape_json(&steps_answer_shape, &steps);
 	rc = answer_print(stdout, doc, &steps, &steps_view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
@@ -144,7 +136,7 @@ static int cmd_ecmp_show(struct client *client, const struct command_args *args,
 	rw_cleanup(report_result_done) struct report_result result = {0};
 	int rc = ecmp_answer(client, form, ask, &result, &e);
 	if (rc < 0)
-		return answer_failed(rc, &e);
+		return command_exit(rc, &e);
 	rc = answer_print(stdout, result.doc, result.answer, form->view, args->g->format,
 		!args->g->no_header, args->g->color == COLOR_ALWAYS);
 	if (rc < 0)
@@ -165,7 +157,7 @@ static int cmd_ecmp_run(struct command_args *args)
 	struct client client;
 	const int rc = command_open(&client, args->g, ECMP_SPAN_NS, &e);
 	if (rc < 0)
-		return answer_failed(rc, &e);
+		return command_exit(rc, &e);
 	const struct report_ask ask = {.device = device, .group = command_opt(c, args, "group")};
 	const int code = cmd_ecmp_show(&client, args, form, &ask);
 	client_done(&client);

@@ -482,8 +482,7 @@ static int cmd_runbook_run(struct command_args *args)
 		return runbook_print(runbook, format);
 	if (runbook_nearest(word)) /* a mistyped cause rather than an incident */
 		return runbook_unknown(word);
-	err_print(stderr, &e);
-	return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	return command_exit(rc, &e);
 }
 
 const struct command command_runbook = {

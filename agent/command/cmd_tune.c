@@ -251,16 +251,6 @@ static const char *cmd_tune_opt(const struct command_args *args, const char *nam
 
 /* ---- printing ------------------------------------------------------------ */
 
-static int cmd_tune_print(
-	const struct command_args *args, const json_t *doc, const struct view *view, struct err *e)
-{
-	const int rc = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
-		args->g->color == COLOR_ALWAYS);
-	if (rc == 0)
-		return 0;
-	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
-}
-
 /* ---- what was recorded --------------------------------------------------- */
 
 static int cmd_tune_run_list(struct client *client, const struct command_args *args, struct err *e)
@@ -269,7 +259,7 @@ static int cmd_tune_run_list(struct client *client, const struct command_args *a
 	int rc = tune_list_document(client, &doc, e);
 	if (rc != 0)
 		return rc;
-	rc = cmd_tune_print(args, doc, &tune_list_view, e);
+	rc = command_print(args, doc, &tune_list_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -280,7 +270,7 @@ static int cmd_tune_run_show(struct client *client, const struct command_args *a
 	int rc = tune_show_document(client, args->argv[1], &doc, e);
 	if (rc != 0)
 		return rc;
-	rc = cmd_tune_print(args, doc, &tune_sheets_view, e);
+	rc = command_print(args, doc, &tune_sheets_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -307,7 +297,7 @@ static int run_render(struct client *client, const struct command_args *args, st
 	}
 	json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", record->sheet.id, "device",
 		str_or(device, record->sheet.device), "undo", undo, "text", text);
-	rc = cmd_tune_print(args, doc, &tune_list_view, e);
+	rc = command_print(args, doc, &tune_list_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -340,7 +330,7 @@ static int run_review(struct client *client, const struct command_args *args, st
 	if (!cmd_tune_opt(args, "no-record"))
 		record_proposals(client, args, &reviewed);
 	json_t *doc = tune_reviewed_json(&reviewed);
-	rc = cmd_tune_print(args, doc, &tune_sheets_view, e);
+	rc = command_print(args, doc, &tune_sheets_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -496,7 +486,7 @@ static int run_verify(struct client *client, const struct command_args *args, st
 	}
 	json_t *doc = tune_verified_json(&verified);
 	json_object_set_new(doc, "recorded", json_string(recorded));
-	rc = cmd_tune_print(args, doc, &tune_verify_view, e);
+	rc = command_print(args, doc, &tune_verify_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -513,7 +503,7 @@ static int run_whatif(struct client *client, const struct command_args *args, st
 	json_t *doc = NULL;
 	int rc = tune_whatif_document(client, &ask, &doc, e);
 	if (rc == 0)
-		rc = cmd_tune_print(args, doc, &tune_whatif_view, e);
+		rc = command_print(args, doc, &tune_whatif_view, e);
 	json_decref(doc);
 	return rc;
 }

@@ -158,14 +158,6 @@ static const char *cmd_web_outdated(void *arg)
 	return "the agent opened the database anew";
 }
 
-static int cmd_web_failed(int rc, const struct err *e)
-{
-	err_print(stderr, e);
-	if (rc == -EINVAL)
-		return EXIT_USAGE;
-	return EXIT_FAILED;
-}
-
 static int cmd_web_serve(
 	struct cmd_web *web, const struct client *client, const struct command_args *args)
 {
@@ -204,7 +196,7 @@ static int cmd_web_serve(
 		rc = web_server_run(&options, &e);
 	arena_free(a);
 	if (rc < 0)
-		return cmd_web_failed(rc, &e);
+		return command_exit(rc, &e);
 	return EXIT_OK;
 }
 
@@ -220,7 +212,7 @@ static int cmd_web_run(struct command_args *args)
 	if (rc == 0)
 		rc = client_open(&client, args->g, NS_PER_S, &e);
 	if (rc < 0)
-		return cmd_web_failed(rc, &e);
+		return command_exit(rc, &e);
 	web.config = client.config;
 	client.config = NULL;
 	command_warn(&client, args->g);

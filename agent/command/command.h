@@ -168,6 +168,9 @@ int command_tell(
  */
 int command_document(struct client *client, const struct command_args *args, const char *path,
 	const char *param, const char *word, json_t **ret, struct err *e);
+/* command_exit - says @e; the exit code for @rc: a question that cannot be asked is a mistake of
+ * usage. */
+int command_exit(int rc, const struct err *e);
 /* command_print - @doc to stdout as the options say. 0, or a negative errno with @e filled. */
 int command_print(
 	const struct command_args *args, const json_t *doc, const struct view *view, struct err *e);

@@ -190,10 +190,7 @@ static int command_failed(const struct command_args *args, int r, const struct e
 {
 	if (r == -EINVAL && !*e->file) /* a mistake on the command line, not in a file */
 		return usage_error(args->command, "%s", e->text);
-	err_print(stderr, e);
-	if (r == -EINVAL)
-		return EXIT_USAGE;
-	return EXIT_FAILED;
+	return command_exit(r, e);
 }
 
 const char *command_opt(
@@ -244,6 +241,14 @@ void command_warn(const struct client *client, const struct globals *globals)
 	client_warning(client, &line);
 	if (line.n > 0 && !globals->quiet)
 		fprintf(stderr, "%s\n", line.s);
+}
+
+int command_exit(int rc, const struct err *e)
+{
+	err_print(stderr, e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
 }
 
 int command_print(

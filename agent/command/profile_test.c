@@ -858,10 +858,8 @@ static int test_report(const struct test_ask *ask, const struct globals *globals
 	if (!ask->verbose)
 		log_set_level(LOG_ERROR_);
 	int r = test(device, config, ask->run_ns, &doc, &e);
-	if (r < 0) {
-		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
+	if (r < 0)
+		return command_exit(r, &e);
 	r = report_print(stdout, doc, view, globals->format, !globals->no_header,
 		globals->color == COLOR_ALWAYS);
 	json_decref(doc);

@@ -464,7 +464,21 @@ static void agent_pulse(struct agent *agent, int64_t now_ns)
 		canary_interval_ns(agent->config), pipeline_counters(agent->pipeline)->moved);
 }
 
-static void start_socket(struct agent *agent);
+/* It lies beside the database, usually: where that cannot be made, the socket cannot either. */
+static void start_socket(struct agent *agent)
+{
+	struct err e = {0};
+	if (!agent->config->socket_path)
+		return;
+	if (control_new(agent->loop, agent->config->socket_path, requests_answer, agent,
+		    &agent->control, &e) != 0) {
+		complain(&agent->socket_complaint, mono_now(), LOG_WARN_, "agent",
+			"no socket, so 'incident ack' cannot reach us: %s: %s", e.file, e.text);
+		return;
+	}
+	complaint_over(&agent->socket_complaint, mono_now(), "agent", "the socket is there");
+	control_hold(agent->control, requests_hold, requests_ready);
+}
 
 static void retry_socket(struct agent *agent, mono_t now)
 {
@@ -621,22 +635,6 @@ static int start_store(struct agent *agent, struct err *e)
 		pipeline_in_slices(agent->pipeline, agent->loop);
 	agent_record_config(agent);
 	return 0;
-}
-
-/* It lies beside the database, usually: where that cannot be made, the socket cannot either. */
-static void start_socket(struct agent *agent)
-{
-	struct err e = {0};
-	if (!agent->config->socket_path)
-		return;
-	if (control_new(agent->loop, agent->config->socket_path, requests_answer, agent,
-		    &agent->control, &e) != 0) {
-		complain(&agent->socket_complaint, mono_now(), LOG_WARN_, "agent",
-			"no socket, so 'incident ack' cannot reach us: %s: %s", e.file, e.text);
-		return;
-	}
-	complaint_over(&agent->socket_complaint, mono_now(), "agent", "the socket is there");
-	control_hold(agent->control, requests_hold, requests_ready);
 }
 
 static void start_timers(struct agent *agent)

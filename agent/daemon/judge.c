@@ -274,13 +274,6 @@ static int judge_read_slice(struct judge_read *read)
 	return rc;
 }
 
-/* So that nobody is late because we could not read. */
-static void judge_excuse(struct judge_read *read)
-{
-	for (size_t i = 0; i < read->n_shares; i++)
-		read->shares[i].moved = read->now;
-}
-
 /* judge_read - fills the second half of @read. .rc: 0; -EAGAIN: nothing new; another negative
  * errno: it could not be read, .e says why. */
 static void judge_read(struct judge_read *read)
@@ -296,7 +289,9 @@ static void judge_read(struct judge_read *read)
 		read->rc = judge_read_slice(read);
 	if (read->rc == 0 || read->rc == -EAGAIN)
 		return;
-	judge_excuse(read);
+	/* so that nobody is late because we could not read */
+	for (size_t i = 0; i < read->n_shares; i++)
+		read->shares[i].moved = read->now;
 	read->until_ns = until_ns;
 	history_close(read->history);
 	read->history = NULL;
@@ -514,7 +509,6 @@ static void judge_work(void *arg)
 	judge_read(&judge->read);
 }
 
-static void judge_start(struct judge *judge);
 static void judge_on_read(void *arg);
 
 #define JUDGE_READ_S 60 /* longer is told */
@@ -533,6 +527,13 @@ static const struct loop_job judge_job = {.limit_ns = JUDGE_READ_S * NS_PER_S,
 	.done = judge_on_read,
 	.late = judge_late};
 
+static void judge_start(struct judge *judge)
+{
+	judge_order(judge, mono_now());
+	if (loop_work(judge->loop, &judge_job, judge) == 0)
+		judge->state = JUDGE_READING;
+}
+
 static void judge_on_read(void *arg)
 {
 	struct judge *judge = arg;
@@ -541,13 +542,6 @@ static void judge_on_read(void *arg)
 		judge_free(judge);
 	else if (judge_take(judge))
 		judge_start(judge);
-}
-
-static void judge_start(struct judge *judge)
-{
-	judge_order(judge, mono_now());
-	if (loop_work(judge->loop, &judge_job, judge) == 0)
-		judge->state = JUDGE_READING;
 }
 
 void judge_tick(struct judge *judge, struct loop *loop, mono_t now)

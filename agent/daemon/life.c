@@ -72,13 +72,6 @@ void clock_read(int64_t *ret_wall_ns, int64_t *ret_boot_ns)
 	}
 }
 
-int64_t clock_boot_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 #define DURATION_MAX 32
 /* after so long an absence and a restart of the machine, its clock may be wrong as well */
 #define DOUBTFUL_NS (24 * 3600 * NS_PER_S)

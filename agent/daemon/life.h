@@ -103,9 +103,6 @@ struct clock_change clock_look(
  * a step that nobody made. */
 void clock_read(int64_t *ret_wall_ns, int64_t *ret_boot_ns);
 
-/* clock_boot_ns - CLOCK_BOOTTIME now, ns. */
-int64_t clock_boot_ns(void);
-
 /*
  * pulse - the agent's side of the canary (agent/client/peek.h): one sample of its own each
  * interval, into the sink like those of a collector. Loop thread.

@@ -20,6 +20,15 @@ enum column_kind {
 	COL_QP, /* 0x001004: a queue pair, as NIC tools print it */
 	COL_STATE /* OK, WARNING, CRITICAL, UNKNOWN and words like them: in colour on a page */
 };
+/* text_columns - that the first @bytes of @text take on a terminal. */
+static inline size_t text_columns(const char *text, size_t bytes)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < bytes; i++)
+		n += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return n;
+}
+
 struct column {
 	/* in the row object; "a.b" descends; "a[]" joins an array of strings with ',' */
 	const char *key;

@@ -27,17 +27,9 @@ struct text_page {
 	bool color, ascii;
 };
 
-static size_t text_page_columns(const char *text, size_t bytes)
-{
-	size_t n = 0;
-	for (size_t k = 0; k < bytes; k++)
-		n += ((unsigned char)text[k] & 0xc0) != 0x80;
-	return n;
-}
-
 static size_t text_page_width(const char *text)
 {
-	return text_page_columns(text, strlen(text));
+	return text_columns(text, strlen(text));
 }
 
 static void text_page_pad(const struct text_page *to, size_t n)
@@ -52,7 +44,7 @@ static void text_page_wrap(const struct text_page *to, const char *text, size_t 
 	for (const char *s = text; *s;) {
 		const size_t blanks = strspn(s, " ");
 		const size_t n = strcspn(s + blanks, " ");
-		const size_t wide = text_page_columns(s + blanks, n);
+		const size_t wide = text_columns(s + blanks, n);
 		if (n == 0)
 			break;
 		if (!first && at + 1 + wide > to->width) {
@@ -157,7 +149,7 @@ static size_t text_page_word(const char *text)
 	size_t longest = 0;
 	while (*text) {
 		const size_t n = strcspn(text, " ");
-		const size_t wide = text_page_columns(text, n);
+		const size_t wide = text_columns(text, n);
 		if (wide > longest)
 			longest = wide;
 		text += n + (text[n] == ' ');
@@ -228,7 +220,7 @@ static bool text_page_row_line(const struct text_page *to, const struct page_blo
 	for (size_t c = 0; c < block->n_columns; c++) {
 		const struct page_column *column = &block->columns[c];
 		const size_t bytes = text_page_line(at[c], widths[c]);
-		const size_t room = widths[c] - text_page_columns(at[c], bytes);
+		const size_t room = widths[c] - text_columns(at[c], bytes);
 		const char *code = NULL;
 		if (column->state && at[c][bytes] == '\0')
 			code = text_page_code(at[c]);
@@ -307,7 +299,7 @@ static void text_page_label(const struct text_page *to, const char *label, size_
 {
 	const size_t bytes = text_page_line(label, width);
 	fwrite(label, 1, bytes, to->out);
-	text_page_pad(to, width - text_page_columns(label, bytes) + 2);
+	text_page_pad(to, width - text_columns(label, bytes) + 2);
 }
 
 static void text_page_chart_title(const struct text_page *to, const struct page_block *chart)
@@ -394,7 +386,7 @@ static void text_page_heat(const struct text_page *to, const struct page_block *
 		for (size_t c = 0; c < n; c++) {
 			const char *text = chart->texts.v[c];
 			const size_t bytes = text_page_line(text, CELL - 3);
-			text_page_pad(to, CELL - 2 + 2 * (c > 0) - text_page_columns(text, bytes));
+			text_page_pad(to, CELL - 2 + 2 * (c > 0) - text_columns(text, bytes));
 			fprintf(to->out, "%.*s", (int)bytes, text);
 		}
 		fputc('\n', to->out);

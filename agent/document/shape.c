@@ -596,12 +596,6 @@ static struct shape_column shape_column_of(const struct field *field, const char
 		field, str_or(head, field->key), field->right || !text, .plain = false};
 }
 
-static void shape_make_plain(struct shape_column *column)
-{
-	column->plain = true;
-	column->right = false;
-}
-
 static const struct field *shape_field_at(const struct shape *shape, uint16_t at)
 {
 	for (size_t i = 0; i < shape->n_fields; i++)
@@ -618,8 +612,10 @@ size_t shape_table_columns(const struct shape_table *table, struct shape_column 
 		const struct shown *shown = &table->shown[i];
 		if (ret)
 			ret[i] = shape_column_of(shape_field_at(shape, shown->at), shown->head);
-		if (ret && shown->plain)
-			shape_make_plain(&ret[i]);
+		if (ret && shown->plain) {
+			ret[i].plain = true;
+			ret[i].right = false;
+		}
 	}
 	if (table->shown)
 		return table->n;

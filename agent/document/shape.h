@@ -155,7 +155,6 @@ struct shape {
 	SHAPE_FIELD_AS(name, m, struct t **, FIELD_PART_AT, __VA_ARGS__, .shape = &t##_shape)
 #define NUMBER_AS(name, m, u, ...)                                                                 \
 	SHAPE_FIELD_AS(name, m, double *, FIELD_NUMBER, __VA_ARGS__, .unit = u)
-#define COUNT_AS(name, m, ...) SHAPE_FIELD_AS(name, m, uint64_t *, FIELD_COUNT, __VA_ARGS__)
 #define FLAG_AS(name, m, ...) SHAPE_FIELD_AS(name, m, bool *, FIELD_FLAG, __VA_ARGS__)
 #define TREE_AS(name, m, named, ...)                                                               \
 	SHAPE_FIELD_AS(name, m, json_t **, FIELD_TREE, __VA_ARGS__, .type = named)

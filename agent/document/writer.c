@@ -51,15 +51,6 @@ void csv_field_print(FILE *out, const char *text)
 	csv_field_write(out, str_or(clean.s, ""));
 }
 
-/* Columns on the screen, taking each code point for one. */
-static size_t width_of(const char *text)
-{
-	size_t n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 /* The rows and columns of a view, of a document or of an answer in memory. */
 struct writer_table {
 	const struct view *view;
@@ -144,12 +135,13 @@ static void print_table(FILE *out, const struct writer_table *table, bool header
 	struct str *cells = rw_calloc(n * n_columns, sizeof(*cells));
 	size_t *widths = rw_calloc(n_columns, sizeof(*widths));
 	for (size_t c = 0; c < n_columns; c++) {
+		const char *head = writer_head(table, c);
 		if (header)
-			widths[c] = width_of(writer_head(table, c));
+			widths[c] = text_columns(head, strlen(head));
 		for (size_t r = 0; r < n; r++) {
 			struct str *cell = &cells[r * n_columns + c];
 			writer_add_cell(table, r, c, true, cell);
-			size_t w = width_of(cell->s);
+			size_t w = text_columns(cell->s, strlen(cell->s));
 			if (w > widths[c])
 				widths[c] = w;
 		}
@@ -163,7 +155,7 @@ static void print_table(FILE *out, const struct writer_table *table, bool header
 				s = writer_head(table, c);
 			else
 				s = cells[(r - 1) * n_columns + c].s;
-			int pad = (int)(widths[c] - width_of(s));
+			int pad = (int)(widths[c] - text_columns(s, strlen(s)));
 			bool last = c + 1 == n_columns;
 			if (writer_is_right(table, c))
 				fprintf(out, "%*s%s%s", pad, "", s, str_if(!last, "  "));

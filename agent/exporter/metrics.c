@@ -40,8 +40,9 @@ static void metrics_put_head(struct metrics_page *page)
 		fprintf(page->out, "# UNIT %s %s\n", family->name, family->unit);
 }
 
-static void metrics_put_family(struct metrics_page *page, const struct metrics_family *family)
+static void metrics_put_family(void *arg, const struct metrics_family *family)
 {
+	struct metrics_page *page = arg;
 	page->family = family;
 	metrics_put_head(page);
 	family->emit(page);
@@ -91,11 +92,6 @@ void metrics_each_family(metrics_family_fn *fn, void *arg)
 	fn(arg, &last_row);
 }
 
-static void metrics_each_put(void *arg, const struct metrics_family *family)
-{
-	metrics_put_family(arg, family);
-}
-
 static int metrics_end(struct metrics_page *page)
 {
 	if (page->options.openmetrics)
@@ -114,12 +110,6 @@ static int metrics_take_health(void *arg, int n, char *const *words, char *const
 	return 0;
 }
 
-static int metrics_read_health(struct client *client, json_t *ret, struct err *e)
-{
-	return history_sql(client->history, "SELECT key, value FROM health WHERE value IS NOT NULL",
-		metrics_take_health, ret, e);
-}
-
 /* ---- the page ---------------------------------------------------------------- */
 
 int metrics_print(
@@ -132,7 +122,8 @@ int metrics_print(
 	if (rc < 0)
 		return e->code < 0 ? e->code : -EIO;
 	json_t *health = json_object();
-	rc = metrics_read_health(client, health, e);
+	rc = history_sql(client->history, "SELECT key, value FROM health WHERE value IS NOT NULL",
+		metrics_take_health, health, e);
 	struct metrics_page page = {.out = out,
 		.client = client,
 		.options = *options,
@@ -145,7 +136,7 @@ int metrics_print(
 	if (!page.options.top)
 		page.options.top = METRICS_TOP;
 	if (rc == 0) {
-		metrics_each_family(metrics_each_put, &page);
+		metrics_each_family(metrics_put_family, &page);
 		rc = metrics_end(&page);
 	}
 	json_decref(health);

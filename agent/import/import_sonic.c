@@ -192,10 +192,7 @@ static int sonic_line(const struct sonic_row *row)
 	return import_rows_line_of(text, at);
 }
 
-static void sonic_report(const struct sonic_row *row, struct err_list *to, const char *fmt,
-	va_list ap) __attribute__((format(printf, 3, 0)));
-
-static void sonic_report(
+__attribute__((format(printf, 3, 0))) static void sonic_report(
 	const struct sonic_row *row, struct err_list *to, const char *fmt, va_list ap)
 {
 	struct err e = {0};
@@ -700,11 +697,8 @@ static const struct {
 		" is a fixed size (static_th): no alpha taken"},
 };
 
-static void unused_add(const struct import_device *device, int line, struct err_list *to,
-	const char *table, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-static void unused_add(const struct import_device *device, int line, struct err_list *to,
-	const char *table, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void unused_add(const struct import_device *device,
+	int line, struct err_list *to, const char *table, const char *fmt, ...)
 {
 	struct err e = {0};
 	char text[512];

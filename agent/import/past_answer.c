@@ -8,8 +8,6 @@
  */
 #include "agent/import/past_internal.h"
 
-#include "agent/document/json_value.h"
-
 #define TIME_MOST_MS 9e12 /* the year 2255: nanoseconds have 63 bits */
 
 enum { STATUS, DATA, WARNINGS, PARTIAL, COMPLAINT, RESULTS, ANSWER_MEMBERS };

@@ -248,7 +248,7 @@ static void child_pin(struct parser_child *child, struct bytes *in)
 	const char *devices[PINNED_MAX];
 	size_t n = 0;
 	const char *text = parser_get_text(in, id);
-	const int64_t from_ns = (int64_t)parser_get_u64(in), to_ns = (int64_t)parser_get_u64(in);
+	const int64_t from_ns = (int64_t)bytes_be64(in), to_ns = (int64_t)bytes_be64(in);
 	for (; n < PINNED_MAX && bytes_left(in) > 0; n++) {
 		snprintf(names[n], sizeof(names[n]), "d%u", bytes_be32(in));
 		devices[n] = names[n];
@@ -280,18 +280,14 @@ static void child_figure(void *arg, const char *key, const char *unit, double va
 	parser_put_f64(&child->out, value);
 }
 
-static void child_figures(struct parser_child *child)
+static void child_figures(void *arg)
 {
+	struct parser_child *child = arg;
 	parser_out_begin(&child->out, PARSER_FIGURES);
 	if (child->instance && child->collector->figures)
 		child->collector->figures(child->instance, child_figure, child);
 	child_figure(child, "unsent", "", (double)child->unsent);
 	child_send(child);
-}
-
-static void child_on_tick(void *arg)
-{
-	child_figures(arg);
 }
 
 /* ---- rights ------------------------------------------------------------------ */
@@ -367,8 +363,8 @@ static const char *child_get_text(struct bytes *in, struct arena *a)
 static const char *child_get_file(struct parser_child *child, struct bytes *in)
 {
 	const char *path = child_get_text(in, child->settled);
-	parser_get_u64(in);
-	parser_get_u64(in);
+	bytes_be64(in);
+	bytes_be64(in);
 	return path;
 }
 
@@ -382,8 +378,8 @@ static void child_push_settings(struct parser_child *child, struct bytes *in)
 	push->key = child_get_file(child, in);
 	push->client_ca = child_get_file(child, in);
 	push->max_connections = bytes_be32(in);
-	push->max_message = parser_get_u64(in);
-	push->max_points_s = parser_get_u64(in);
+	push->max_message = bytes_be64(in);
+	push->max_points_s = bytes_be64(in);
 }
 
 static void child_settings(struct parser_child *child, struct bytes *in)
@@ -402,11 +398,11 @@ static void child_settings(struct parser_child *child, struct bytes *in)
 	capture->mirrored = child_get_text(in, a);
 	capture->sampling = bytes_be32(in);
 	capture->snaplen = bytes_be32(in);
-	capture->buffer_bytes = parser_get_u64(in);
-	capture->interval_ns = (int64_t)parser_get_u64(in);
+	capture->buffer_bytes = bytes_be64(in);
+	capture->interval_ns = (int64_t)bytes_be64(in);
 	child->user = child_get_text(in, a);
 	child->push.ipfix = child_get_text(in, a);
-	child->push.ring_bytes = parser_get_u64(in);
+	child->push.ring_bytes = bytes_be64(in);
 	child_push_settings(child, in);
 	child->receiver = child->push.grpc || child->push.http;
 	if (child->push.ipfix || child->receiver)
@@ -677,7 +673,7 @@ int parser_child_run(int fd)
 	child->settled = arena_new();
 	child->entities = entities_new();
 	entities_limit(child->entities, &(struct entity_limits){.total = INTAKE_NAMES});
-	child->tick = loop_timer_new(child->loop, child_on_tick, child);
+	child->tick = loop_timer_new(child->loop, child_figures, child);
 	child->end = loop_timer_new(child->loop, child_on_end, child);
 	child->channel = parser_channel_new(child->loop, fd, &options);
 	int rc = 1;

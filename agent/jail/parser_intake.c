@@ -367,7 +367,7 @@ static int intake_event(struct parser_intake *intake, struct bytes *in, wall_t n
 	char buf[PARSER_TEXT_MAX], host[ADDRESS_TEXT_MAX];
 	struct intake_name name;
 	const char *device = intake->o.event_device, *port = intake->o.event_port;
-	const int64_t t_ns = (int64_t)parser_get_u64(in);
+	const int64_t t_ns = (int64_t)bytes_be64(in);
 	const char *kind = parser_get_text(in, buf);
 	size_t k = 0;
 	while (k < rw_countof(event_kinds) && !str_eq(kind, event_kinds[k]))
@@ -411,9 +411,9 @@ static int intake_burst(struct parser_intake *intake, struct bytes *in, wall_t n
 	const char *id = parser_get_text(in, buf);
 	const uint32_t number = bytes_be32(in);
 	struct collector_burst burst = {.incident = id};
-	burst.t_ns = (int64_t)parser_get_u64(in);
-	burst.from_ns = (int64_t)parser_get_u64(in);
-	burst.to_ns = (int64_t)parser_get_u64(in);
+	burst.t_ns = (int64_t)bytes_be64(in);
+	burst.from_ns = (int64_t)bytes_be64(in);
+	burst.to_ns = (int64_t)bytes_be64(in);
 	burst.part = bytes_be32(in);
 	burst.parts = bytes_be32(in);
 	burst.n = bytes_left(in);
@@ -472,10 +472,9 @@ static int intake_target(struct parser_intake *intake, struct bytes *in, wall_t 
 	struct intake_said *said = &intake->said;
 	const uint8_t state = bytes_u8(in);
 	intake_reason(intake, in, &said->reason);
-	const uint64_t errors = parser_get_u64(in), values = parser_get_u64(in),
-		       polls = parser_get_u64(in);
+	const uint64_t errors = bytes_be64(in), values = bytes_be64(in), polls = bytes_be64(in);
 	const double poll_s = parser_get_f64(in);
-	const int64_t polled_ns = (int64_t)parser_get_u64(in);
+	const int64_t polled_ns = (int64_t)bytes_be64(in);
 	if (!bytes_ok(in) || bytes_left(in) > 0 || state > TARGET_BACKOFF)
 		return intake_wrong(intake, "a state that cannot be");
 	if (polls > said->polls) {

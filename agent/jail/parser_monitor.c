@@ -437,8 +437,9 @@ static bool monitor_never(void *arg)
 	return false;
 }
 
-static void monitor_look(struct parser_monitor *monitor)
+static void monitor_look(void *arg)
 {
+	struct parser_monitor *monitor = arg;
 	int status = 0;
 	if (!monitor->process || !parser_process_reap(monitor->process, &status))
 		return;
@@ -452,11 +453,6 @@ static void monitor_look(struct parser_monitor *monitor)
 		monitor_lost(monitor);
 	else
 		monitor_died(monitor, status);
-}
-
-static void monitor_on_ended(void *arg)
-{
-	monitor_look(arg);
 }
 
 static void monitor_kill(struct parser_monitor *monitor, enum monitor_end why)
@@ -609,7 +605,7 @@ static int monitor_spawn(struct parser_monitor *monitor)
 	const struct parser_process_options options = {
 		.lend_raw = monitor->capture.interface != NULL,
 		.lend_netns = monitor->capture.netns != NULL,
-		.ended = monitor_on_ended,
+		.ended = monitor_look,
 		.arg = monitor};
 	const int rc = parser_process_start(monitor->loop, &options, &monitor->process, &fd);
 	if (rc < 0)
@@ -676,24 +672,17 @@ static void monitor_on_tick(void *arg)
 
 /* ---- the collector ----------------------------------------------------------------- */
 
-static const char *monitor_copy(struct arena *a, const char *text)
-{
-	if (text)
-		return arena_strdup(a, text);
-	return NULL;
-}
-
 static void monitor_take_push(struct parser_monitor *monitor, const struct config_push *push)
 {
 	struct config_push *own = arena_new_of(monitor->texts, struct config_push);
 	*own = *push;
-	own->ipfix = monitor_copy(monitor->texts, push->ipfix);
-	own->profile_dir = monitor_copy(monitor->texts, push->profile_dir);
-	own->grpc = monitor_copy(monitor->texts, push->grpc);
-	own->http = monitor_copy(monitor->texts, push->http);
-	own->cert = monitor_copy(monitor->texts, push->cert);
-	own->key = monitor_copy(monitor->texts, push->key);
-	own->client_ca = monitor_copy(monitor->texts, push->client_ca);
+	own->ipfix = arena_strdup(monitor->texts, push->ipfix);
+	own->profile_dir = arena_strdup(monitor->texts, push->profile_dir);
+	own->grpc = arena_strdup(monitor->texts, push->grpc);
+	own->http = arena_strdup(monitor->texts, push->http);
+	own->cert = arena_strdup(monitor->texts, push->cert);
+	own->key = arena_strdup(monitor->texts, push->key);
+	own->client_ca = arena_strdup(monitor->texts, push->client_ca);
 	monitor->capture.push = own;
 }
 
@@ -704,13 +693,13 @@ static void monitor_take_capture(
 	struct config_capture *own = &monitor->capture;
 	*own = *capture;
 	own->name = arena_strdup(a, str_or(capture->name, str_or(capture->interface, "")));
-	own->interface = monitor_copy(a, capture->interface);
-	own->listen = monitor_copy(a, capture->listen);
-	own->netns = monitor_copy(a, capture->netns);
-	own->device = monitor_copy(a, capture->device);
-	own->port = monitor_copy(a, capture->port);
-	own->direction = monitor_copy(a, capture->direction);
-	own->mirrored = monitor_copy(a, capture->mirrored);
+	own->interface = arena_strdup(a, capture->interface);
+	own->listen = arena_strdup(a, capture->listen);
+	own->netns = arena_strdup(a, capture->netns);
+	own->device = arena_strdup(a, capture->device);
+	own->port = arena_strdup(a, capture->port);
+	own->direction = arena_strdup(a, capture->direction);
+	own->mirrored = arena_strdup(a, capture->mirrored);
 	if (capture->push)
 		monitor_take_push(monitor, capture->push);
 	own->allow = NULL;
@@ -741,7 +730,7 @@ static int monitor_open(
 	m->row = env->row;
 	m->hub = env->hub;
 	m->texts = arena_new();
-	m->user = monitor_copy(m->texts, env->config->user);
+	m->user = arena_strdup(m->texts, env->config->user);
 	m->retry_ns = RETRY_MIN;
 	monitor_take_capture(m, place);
 	monitor_take_address(m);

@@ -81,15 +81,9 @@ void parser_put_text(struct parser_out *out, const char *text)
 
 /* ---- reading ------------------------------------------------------------- */
 
-uint64_t parser_get_u64(struct bytes *in)
-{
-	const uint64_t high = bytes_be32(in);
-	return high << 32 | bytes_be32(in);
-}
-
 double parser_get_f64(struct bytes *in)
 {
-	const double value = sample_f64(parser_get_u64(in));
+	const double value = sample_f64(bytes_be64(in));
 	if (isfinite(value))
 		return value;
 	in->bad = true;
@@ -125,7 +119,7 @@ const char *parser_get_text(struct bytes *in, char buf[PARSER_TEXT_MAX])
 
 static uint64_t parser_get_count(struct bytes *in)
 {
-	const uint64_t value = parser_get_u64(in);
+	const uint64_t value = bytes_be64(in);
 	if (value <= COUNT_MAX)
 		return value;
 	in->bad = true;
@@ -242,8 +236,8 @@ bool parser_get_flow(struct bytes *in, struct flow_sample *ret)
 {
 	struct flow_sample *flow = ret;
 	memset(flow, 0, sizeof(*flow));
-	flow->from_ns = (int64_t)parser_get_u64(in);
-	flow->to_ns = (int64_t)parser_get_u64(in);
+	flow->from_ns = (int64_t)bytes_be64(in);
+	flow->to_ns = (int64_t)bytes_be64(in);
 	flow->entity = bytes_be32(in);
 	flow->sampling = bytes_be32(in);
 	flow->dir = bytes_u8(in);
@@ -283,8 +277,8 @@ void parser_put_sample(struct parser_out *out, const struct sample *sample)
 bool parser_get_sample(struct bytes *in, bool pushed, struct sample *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->t_ns = (int64_t)parser_get_u64(in);
-	ret->value = parser_get_u64(in);
+	ret->t_ns = (int64_t)bytes_be64(in);
+	ret->value = bytes_be64(in);
 	ret->entity = bytes_be32(in);
 	ret->metric = bytes_be16(in);
 	ret->flags = bytes_be16(in);

@@ -70,7 +70,6 @@ void parser_put_sample(struct parser_out *out, const struct sample *sample);
 
 /* ---- reading ------------------------------------------------------------- */
 
-uint64_t parser_get_u64(struct bytes *in);
 double parser_get_f64(struct bytes *in); /* what is no finite number is bad */
 bool parser_get_bool(struct bytes *in); /* neither 0 nor 1 is bad */
 /* NULL where NULL was put. @buf has PARSER_TEXT_MAX bytes. A zero byte within the text is bad. */

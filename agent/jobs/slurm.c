@@ -211,19 +211,14 @@ static const char *hostlist_next(const char *at)
 	return at;
 }
 
-/* Several brackets multiply: a list that is too long is refused before anything is made of it. */
-static bool hostlist_is_long(const char *text)
-{
-	return strlen(text) > (size_t)HOSTLIST_MAX * 16;
-}
-
 int hostlist_expand(
 	struct arena *a, const char *text, const char *const **ret, size_t *ret_n, struct err *e)
 {
 	struct hostlist_names names = {.a = a, .text = text, .e = e};
 	*ret = NULL;
 	*ret_n = 0;
-	if (hostlist_is_long(text))
+	/* Several brackets multiply: too long a list is refused before anything is made of it. */
+	if (strlen(text) > (size_t)HOSTLIST_MAX * 16)
 		return err_set(e, -EINVAL, "a list of hosts of %zu bytes; expected at most 1 MiB",
 			strlen(text));
 	for (const char *at = text; *at;) {

@@ -223,10 +223,8 @@ void health_free(struct health *health)
 	free(health);
 }
 
-static void health_add(struct health *health, const char *unit, double value, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void health_add(struct health *health, const char *unit, double value, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void health_add(
+	struct health *health, const char *unit, double value, const char *fmt, ...)
 {
 	char key[512];
 	va_list ap;

@@ -2,7 +2,6 @@
 #include "agent/ranks/rank_answer.h"
 
 #include "agent/client/client.h"
-#include "agent/document/quantity.h"
 #include "agent/jobs/job_file.h"
 #include "config/config.h"
 #include "config/fabric.h"

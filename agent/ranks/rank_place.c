@@ -6,7 +6,6 @@
 #include "agent/answers/incident/incident_read.h"
 #include "agent/answers/pause/answer.h"
 #include "agent/client/client.h"
-#include "agent/document/quantity.h"
 #include "agent/ranks/rank_answer.h"
 #include "config/config.h"
 #include "config/fabric.h"

@@ -292,15 +292,6 @@ struct shift_line {
 	size_t n_who;
 };
 
-static bool shift_begins(const char *text, const char *word, const char **ret_rest)
-{
-	const size_t n = strlen(word);
-	if (strncmp(text, word, n) != 0)
-		return false;
-	*ret_rest = text + n;
-	return true;
-}
-
 /* Words with which the ledger itself begins a line. */
 static bool shift_is_machine(const char *text, size_t n)
 {
@@ -324,17 +315,17 @@ static void shift_split(const char *rest, struct shift_line *ret)
 static bool shift_read_line(const char *text, struct shift_line *ret)
 {
 	const char *rest = NULL, *colon = strstr(text, ": ");
-	if (shift_begins(text, "acknowledged by ", &rest)) {
+	if (str_begins(text, "acknowledged by ", &rest)) {
 		shift_split(rest, ret);
 		ret->action = "acknowledged";
 		return true;
 	}
-	if (shift_begins(text, "closed: by ", &rest)) {
+	if (str_begins(text, "closed: by ", &rest)) {
 		shift_split(rest, ret);
 		ret->action = "closed";
 		return true;
 	}
-	if (shift_begins(text, "assigned to ", &rest)) {
+	if (str_begins(text, "assigned to ", &rest)) {
 		const char *by = strstr(rest, " by ");
 		*ret = (struct shift_line){"assigned", by ? by + 4 : "", rest, 0};
 		ret->n_who = strlen(ret->who);

@@ -287,12 +287,6 @@ static void screen_reader_free(struct screen_reader *reader)
 	free(reader);
 }
 
-/* screen_reader_fd - readable when an answer is there. */
-static int screen_reader_fd(const struct screen_reader *reader)
-{
-	return reader->fd;
-}
-
 static void screen_reader_ask(
 	struct screen_reader *reader, enum screen_slot slot, const struct screen_question *question)
 {
@@ -422,12 +416,6 @@ static void terminal_close(void)
 	endwin();
 	delscreen(terminal);
 	terminal = NULL;
-}
-
-/* terminal_size - at the moment. */
-static void terminal_size(int *ret_cols, int *ret_rows)
-{
-	getmaxyx(stdscr, *ret_rows, *ret_cols);
 }
 
 static void terminal_show_row(const struct canvas *canvas, int row)
@@ -683,7 +671,7 @@ static void run_paint(struct screen_run *run, bool utf8)
 	const struct screen_docs docs = run_docs(run);
 	struct canvas canvas;
 	int cols, rows;
-	terminal_size(&cols, &rows);
+	getmaxyx(stdscr, rows, cols);
 	if (cols < 1 || rows < 1)
 		return;
 	canvas_init(&canvas, cols, rows, utf8);
@@ -705,7 +693,7 @@ static void run_loop(struct screen_run *run, bool utf8)
 	run_ask_wall(run);
 	while (!screen_interrupted && !run->screen.quit && !run_cannot_begin(run)) {
 		run_paint(run, utf8);
-		int key = terminal_key(screen_reader_fd(run->reader), TURN_MS);
+		int key = terminal_key(run->reader->fd, TURN_MS);
 		if (key == SCREEN_KEY_GONE)
 			return;
 		if (screen_press(&run->screen, key)) {

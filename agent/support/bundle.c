@@ -416,12 +416,6 @@ static int tar_add(struct str *tar, const char *name, const void *data, size_t n
 	return 0;
 }
 
-/* tar_end - the two blocks of zeros behind the last file. */
-static void tar_end(struct str *tar)
-{
-	tar_zeros(tar, 2 * BLOCK);
-}
-
 enum {
 	PART_MOST = 4 << 20, /* bytes of a part */
 	CASE_MOST = 48 << 20, /* of the samples of the case */
@@ -430,7 +424,6 @@ enum {
 	TOTAL_SECONDS = 120,
 	CARDS_MOST = 20,
 };
-#define CASE_SPAN_S 3600
 
 struct bundle {
 	const struct bundle_ask *ask;
@@ -869,7 +862,7 @@ int bundle_write(const char *path, const struct bundle_ask *ask, json_t **ret, s
 	json_t *manifest = bundle_manifest(&b);
 	rw_cleanup(freep) char *text = json_dumps(manifest, JSON_INDENT(2));
 	tar_add(&b.tar, "manifest.json", text, strlen(text), b.now.ns / NS_PER_S);
-	tar_end(&b.tar);
+	tar_zeros(&b.tar, 2 * BLOCK); /* behind the last file */
 	deflate_bytes(DEFLATE_GZIP, b.tar.s, b.tar.n, &packed);
 	int rc = bundle_save(fd, &packed);
 	if (close(fd) != 0 && rc == 0)

@@ -371,11 +371,6 @@ static const struct tune_record *find_reviewed(const struct tune_reviewed *revie
 	return found;
 }
 
-static json_t *show_one(const struct tune_record *record)
-{
-	return json_pack("{s:[o]}", "sheets", tune_record_json(record, TUNE_DOCUMENT_SHOWN));
-}
-
 int tune_show_document(struct client *client, const char *id, json_t **ret, struct err *e)
 {
 	rw_cleanup(tune_documents_free) struct tune_ledger *ledger = NULL;
@@ -392,7 +387,8 @@ int tune_show_document(struct client *client, const char *id, json_t **ret, stru
 	rc = record ? 0 : e->code;
 	if (record) {
 		*e = (struct err){0};
-		*ret = show_one(record);
+		*ret = json_pack(
+			"{s:[o]}", "sheets", tune_record_json(record, TUNE_DOCUMENT_SHOWN));
 	}
 	tune_reviewed_done(&reviewed);
 	return rc;

@@ -76,20 +76,13 @@ static int64_t before_since(struct client *client, const struct tune_record *rec
 	return from_ns;
 }
 
-static int64_t no_later(int64_t left, int64_t right)
-{
-	if (left < right)
-		return left;
-	return right;
-}
-
 /* Before: as far back as the sheet looked, at least an hour, at most a day, and not further than
  * the previous values had been in force. */
 static int64_t compare_from(struct client *client, const struct tune_record *record,
 	const struct tune_verify_ask *ask, struct arena *a)
 {
 	const int64_t longest_ago = ask->applied_ns - COMPARE_SPAN_NS;
-	int64_t from = no_later(record->sheet.from_ns, ask->applied_ns - COMPARE_LEAST_NS);
+	int64_t from = ns_earlier(record->sheet.from_ns, ask->applied_ns - COMPARE_LEAST_NS);
 	if (ask->before_ns)
 		from = ask->applied_ns - ask->before_ns;
 	else if (from < longest_ago)
@@ -102,7 +95,7 @@ static int64_t compare_to(const struct client *client, const struct tune_verify_
 	int64_t span = COMPARE_SPAN_NS;
 	if (ask->after_ns)
 		span = ask->after_ns;
-	return no_later(ask->applied_ns + span, client->to_ns);
+	return ns_earlier(ask->applied_ns + span, client->to_ns);
 }
 
 static const char **names_of(

@@ -83,7 +83,6 @@ struct http_connection {
 
 struct http_message {
 	struct blob *blob;
-	int64_t put_ns;
 };
 
 struct http_ticket {
@@ -406,8 +405,7 @@ int http_stream_put(struct http_ticket *ticket, struct blob *blob)
 		rc = -EPIPE;
 	} else if (!ticket->ended) {
 		rw_grow(ticket->queue, ticket->n, ticket->cap);
-		ticket->queue[ticket->n++] =
-			(struct http_message){.blob = blob_get(blob), .put_ns = http_now()};
+		ticket->queue[ticket->n++] = (struct http_message){.blob = blob_get(blob)};
 		ticket->queued_bytes += blob->n;
 	}
 	http_ticket_resume(ticket);

@@ -22,12 +22,6 @@ static bool judge_walk(
 	return lint_cyclic(judge->engine, judge->verdict.reroute, failures, ret, judge->arena);
 }
 
-static void judge_whole(struct judge *judge)
-{
-	const struct lint_failures none = {.n = 0};
-	judge->verdict.whole_cyclic = judge_walk(judge, &none, &judge->verdict.whole.ring);
-}
-
 static void judge_keep_single(struct judge *judge, uint32_t element)
 {
 	struct lint_verdict *v = &judge->verdict;
@@ -619,7 +613,8 @@ struct lint_verdict lint_judge(struct lint_engine *engine, const struct lint_gra
 		judge.verdict.singles = n;
 	if (failures > 1)
 		judge.verdict.pairs = n * (n - 1) / 2;
-	judge_whole(&judge);
+	judge.verdict.whole_cyclic = judge_walk(
+		&judge, &(const struct lint_failures){.n = 0}, &judge.verdict.whole.ring);
 	judge.verdict.walked = walks_all(graph, failures, way);
 	if (judge.verdict.whole_cyclic)
 		return judge.verdict;

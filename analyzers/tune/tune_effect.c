@@ -236,18 +236,9 @@ static size_t tune_effect_feeders(const struct tune_device *device, const struct
 	return want;
 }
 
-static const struct tune_port *tune_effect_port_of(
-	const struct tune_device *device, const struct fabric_port *port)
-{
-	for (size_t i = 0; i < device->n_ports; i++)
-		if (device->ports[i].port == port)
-			return &device->ports[i];
-	return NULL;
-}
-
 static double tune_effect_speed_of(const struct tune_device *device, const struct tune_prio *prio)
 {
-	const struct tune_port *p = tune_effect_port_of(device, prio->port);
+	const struct tune_port *p = tune_port_at(device, prio->port);
 	if (p && p->speed_bps > 0)
 		return p->speed_bps;
 	if (prio->port->speed_bps)
@@ -258,7 +249,7 @@ static double tune_effect_speed_of(const struct tune_device *device, const struc
 /* One way over the cable, ns. */
 static double tune_effect_cable_of(const struct tune_device *device, const struct tune_prio *prio)
 {
-	const struct tune_port *p = tune_effect_port_of(device, prio->port);
+	const struct tune_port *p = tune_port_at(device, prio->port);
 	double metres = NAN;
 	if (prio->port->cable_mm)
 		metres = (double)prio->port->cable_mm / 1e3;

@@ -520,29 +520,6 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 	return 0;
 }
 
-static bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
-	const struct config *config)
-{
-	const struct config_gnmi *is = target->machine.device->gnmi, *wanted = device->gnmi;
-	if (!wanted || !target_same(&target->machine, device, config))
-		return false;
-	if (!str_eq(is->address, wanted->address) || is->port != wanted->port)
-		return false;
-	if (is->interval_ns != wanted->interval_ns ||
-		is->slow_interval_ns != wanted->slow_interval_ns ||
-		is->timeout_ns != wanted->timeout_ns)
-		return false;
-	if (is->encoding != wanted->encoding || is->max_message != wanted->max_message)
-		return false;
-	return login_same(is->credential->gnmi, wanted->credential->gnmi);
-}
-
-static void gnmi_target_update(
-	struct gnmi_target *target, const struct config_device *device, const struct config *config)
-{
-	target_update(&target->machine, device, config);
-}
-
 void gnmi_target_free(struct gnmi_target *target)
 {
 	if (!target)
@@ -696,12 +673,26 @@ static int gnmi_collector_open(
 static bool gnmi_collector_same(
 	const void *instance, const void *place, const struct config *config)
 {
-	return gnmi_target_same(instance, place, config);
+	const struct gnmi_target *target = instance;
+	const struct config_device *device = place;
+	const struct config_gnmi *is = target->machine.device->gnmi, *wanted = device->gnmi;
+	if (!wanted || !target_same(&target->machine, device, config))
+		return false;
+	if (!str_eq(is->address, wanted->address) || is->port != wanted->port)
+		return false;
+	if (is->interval_ns != wanted->interval_ns ||
+		is->slow_interval_ns != wanted->slow_interval_ns ||
+		is->timeout_ns != wanted->timeout_ns)
+		return false;
+	if (is->encoding != wanted->encoding || is->max_message != wanted->max_message)
+		return false;
+	return login_same(is->credential->gnmi, wanted->credential->gnmi);
 }
 
 static void gnmi_collector_update(void *instance, const void *place, const struct config *config)
 {
-	gnmi_target_update(instance, place, config);
+	struct gnmi_target *target = instance;
+	target_update(&target->machine, place, config);
 }
 
 static void gnmi_collector_close(void *instance)

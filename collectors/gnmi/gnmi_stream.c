@@ -313,7 +313,6 @@ void gnmi_target_neighbors(struct gnmi_target *target)
 #define SAMPLES_AT_ONCE 1024
 #define FIRST_ROUND_TIMEOUTS 6 /* a first round that still arrives may take so many timeouts */
 
-static void gnmi_stream_on_timer(void *arg);
 static void open_way(struct gnmi_stream *stream);
 
 static mono_t stream_now(const struct gnmi_stream *stream)
@@ -1000,24 +999,6 @@ static void round_next(struct gnmi_stream *stream)
 		timer_set(stream, timeout_ns(stream));
 }
 
-static void gnmi_stream_on_timer(void *arg)
-{
-	struct gnmi_stream *stream = arg;
-	switch (stream->state) {
-	case STREAM_REST:
-	case STREAM_WAITING:
-	case STREAM_REFUSED: open_way(stream); return;
-	case STREAM_OPENING:
-	case STREAM_LIVE: break;
-	}
-	if (stream->round_done)
-		round_next(stream);
-	else if (stream->synced)
-		gnmi_stream_watch(stream);
-	else
-		gnmi_stream_unfinished(stream);
-}
-
 /* ---- life ---------------------------------------------------------------- */
 
 /* paths_check - can every path of the profile be encoded? 0, or negative errno with @e. */
@@ -1048,6 +1029,24 @@ static int64_t shortest_period(const struct gnmi_stream *stream)
 	if (shortest == INT64_MAX)
 		shortest = stream_config(stream)->interval_ns;
 	return shortest;
+}
+
+static void gnmi_stream_on_timer(void *arg)
+{
+	struct gnmi_stream *stream = arg;
+	switch (stream->state) {
+	case STREAM_REST:
+	case STREAM_WAITING:
+	case STREAM_REFUSED: open_way(stream); return;
+	case STREAM_OPENING:
+	case STREAM_LIVE: break;
+	}
+	if (stream->round_done)
+		round_next(stream);
+	else if (stream->synced)
+		gnmi_stream_watch(stream);
+	else
+		gnmi_stream_unfinished(stream);
 }
 
 struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,

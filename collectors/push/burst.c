@@ -271,20 +271,6 @@ static uint64_t bits_get(struct bits_in *bits, unsigned n)
 	return (bits->held >> bits->n_held) & ((UINT64_C(1) << n) - 1);
 }
 
-/* More than 10 bytes are bad. */
-static uint64_t burst_get_varint(struct bytes *in)
-{
-	uint64_t value = 0;
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		const uint8_t byte = bytes_u8(in);
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return value;
-	}
-	in->bad = true;
-	return 0;
-}
-
 static uint64_t rice_get(struct bits_in *bits, unsigned k)
 {
 	unsigned q = 0;
@@ -333,14 +319,14 @@ static bool codes_get(
 bool burst_get_column(struct bytes *in, uint64_t *ret, size_t n)
 {
 	const uint8_t first = bytes_u8(in), mode = first & ~QUANTUM;
-	uint64_t value = burst_get_varint(in), mean = 0, quantum = 1;
+	uint64_t value = bytes_varint(in), mean = 0, quantum = 1;
 	ret[0] = value;
 	if (first & QUANTUM)
-		quantum = burst_get_varint(in);
+		quantum = bytes_varint(in);
 	if (mode > MODE_SPARSE || n == 0 || n > BURST_COLUMN_MAX)
 		return false;
 	if (mode == MODE_LINEAR || mode == MODE_NOISE)
-		mean = zigzag_back(burst_get_varint(in));
+		mean = zigzag_back(bytes_varint(in));
 	if (mode >= MODE_NOISE) {
 		if (!codes_get(in, (enum burst_mode)mode, mean, ret + 1, n - 1))
 			return false;
@@ -612,21 +598,21 @@ struct burst_reader {
 static bool reader_groups(struct burst_reader *reader, struct bytes *in)
 {
 	const uint8_t *magic = bytes_take(in, sizeof(burst_magic));
-	const uint64_t groups = burst_get_varint(in);
+	const uint64_t groups = bytes_varint(in);
 	if (!magic || memcmp(magic, burst_magic, sizeof(burst_magic)) != 0 || groups > BURST_GROUPS)
 		return false;
 	for (uint64_t g = 0; g < groups; g++) {
 		struct burst_group *group = &reader->groups[reader->n_groups++];
-		const uint64_t n = burst_get_varint(in);
+		const uint64_t n = bytes_varint(in);
 		/* a field has three bytes at least */
 		if (n > BURST_FIELDS || n > bytes_left(in) / 3)
 			return false;
 		group->n = (size_t)n;
 		group->fields = rw_calloc(group->n + 1, sizeof(*group->fields));
 		for (size_t k = 0; k < group->n; k++) {
-			group->fields[k].type = (uint32_t)burst_get_varint(in);
-			group->fields[k].stat = (uint32_t)burst_get_varint(in);
-			group->fields[k].object = (uint32_t)burst_get_varint(in);
+			group->fields[k].type = (uint32_t)bytes_varint(in);
+			group->fields[k].stat = (uint32_t)bytes_varint(in);
+			group->fields[k].object = (uint32_t)bytes_varint(in);
 		}
 	}
 	return bytes_ok(in);
@@ -634,8 +620,7 @@ static bool reader_groups(struct burst_reader *reader, struct bytes *in)
 
 static bool reader_block(struct burst_reader *reader, struct bytes *in)
 {
-	const uint64_t group = burst_get_varint(in), records = burst_get_varint(in),
-		       n = burst_get_varint(in);
+	const uint64_t group = bytes_varint(in), records = bytes_varint(in), n = bytes_varint(in);
 	if (group >= reader->n_groups || records == 0 || records > BURST_COLUMN_MAX ||
 		n > bytes_left(in))
 		return false;

@@ -50,11 +50,6 @@ struct burst_send {
 	uint64_t refused;
 };
 
-static uint64_t burst_send_refused(const struct burst_send *send)
-{
-	return send->refused;
-}
-
 static void send_span(void *arg, const struct burst_field *field, const int64_t *t_ns,
 	const uint64_t *v, size_t n)
 {
@@ -553,7 +548,7 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		{"impossible_values", u->impossible},
 		{"unknown_more", u->more},
 		{"sources", listen->n_sources},
-		{"bursts_refused", burst_send_refused(listen->send)},
+		{"bursts_refused", listen->send->refused},
 	};
 	for (size_t i = 0; i < rw_countof(figures); i++)
 		fn(arg, figures[i].key, "", (double)figures[i].value);

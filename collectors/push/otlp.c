@@ -7,7 +7,6 @@
 #include "collectors/target/collector.h"
 
 #include <pthread.h>
-#include <sys/auxv.h>
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -298,9 +297,10 @@ static void otlp_allow(struct otlp *otlp, const struct config_capture *place)
 			otlp->n_allow++;
 }
 
-static void otlp_configure(
-	struct otlp *otlp, const struct config_capture *place, const struct config *config)
+static void otlp_configure(void *instance, const void *of, const struct config *config)
 {
+	struct otlp *otlp = instance;
+	const struct config_capture *place = of;
 	otlp_allow(otlp, place);
 	push_senders_free(otlp->senders);
 	otlp->senders = push_senders_new(config);
@@ -311,16 +311,6 @@ static void otlp_configure(
 }
 
 /* ---- life ------------------------------------------------------------------------------ */
-
-static uint64_t otlp_seed(void)
-{
-	uint64_t seed = 0;
-	/* 16 random bytes that the kernel gives each process */
-	const void *random = (const void *)getauxval(AT_RANDOM);
-	if (random)
-		memcpy(&seed, random, sizeof(seed));
-	return seed;
-}
 
 static const char *otlp_copy(struct otlp *otlp, const char *text)
 {
@@ -423,7 +413,7 @@ static struct otlp *otlp_new(const struct collector_env *env, const struct confi
 	otlp->sink = *env->sink;
 	otlp->backlog = env->backlog;
 	otlp->texts = arena_new();
-	otlp->seed = otlp_seed();
+	otlp->seed = siphash_random_key().low;
 	pthread_mutex_init(&otlp->lock, NULL);
 	otlp_settings(otlp, place);
 	otlp->room_ns = mono_now().ns;
@@ -482,11 +472,6 @@ static bool otlp_same(const void *instance, const void *place, const struct conf
 	const struct config_capture *is = place;
 	return str_eq(otlp->name, is->name) && str_eq(otlp->push.grpc, is->push->grpc) &&
 		str_eq(otlp->push.http, is->push->http);
-}
-
-static void otlp_update(void *instance, const void *place, const struct config *config)
-{
-	otlp_configure(instance, place, config);
 }
 
 static void otlp_close(void *instance)
@@ -585,7 +570,7 @@ const struct collector collector_otlp = {.name = "otlp",
 	.place = otlp_place,
 	.open = otlp_open,
 	.same = otlp_same,
-	.update = otlp_update,
+	.update = otlp_configure,
 	.close = otlp_close,
 	.state = otlp_state,
 	.figures = otlp_figures};

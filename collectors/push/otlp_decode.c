@@ -195,8 +195,6 @@ static bool otlp_sum_read(struct bytes in, struct otlp_metric *metric)
 	while (wire_tag(&in, &field, &type)) {
 		if (field == SUM_TEMPORALITY && type == WIRE_VARINT)
 			temporality = wire_varint(&in);
-		else if (field == SUM_MONOTONIC && type == WIRE_VARINT)
-			metric->monotonic = wire_varint(&in) != 0;
 		else
 			wire_skip(&in, type);
 	}

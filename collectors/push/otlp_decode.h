@@ -26,7 +26,6 @@ enum otlp_kind {
 struct otlp_metric {
 	struct bytes name;
 	enum otlp_kind kind;
-	bool monotonic; /* of a sum */
 };
 
 struct otlp_point {

@@ -347,9 +347,8 @@ void push_feed_named(
 		fn(arg, names->v[i].name, names->v[i].points);
 }
 
-static void feed_refuse(struct push_feed *feed, uint64_t points, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void feed_refuse(struct push_feed *feed, uint64_t points, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void feed_refuse(
+	struct push_feed *feed, uint64_t points, const char *fmt, ...)
 {
 	struct push_feed_result *result = feed->result;
 	result->refused += points;

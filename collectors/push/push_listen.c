@@ -165,22 +165,18 @@ static bool pump_from_outer(struct tls_pump *pump)
 	return true;
 }
 
-static void pump_inner_gone(struct tls_pump *pump)
-{
-	pump->in.ended = pump->out.ended = true;
-	pump->in.n = 0;
-}
-
 static bool pump_to_inner(struct tls_pump *pump)
 {
 	struct tls_pipe *pipe = &pump->in;
 	if (pipe->n == 0)
 		return false;
 	const ssize_t n = send(pump->inner, pipe->b + pipe->from, pipe->n, MSG_NOSIGNAL);
-	if (n > 0)
+	if (n > 0) {
 		pipe_took(pipe, (size_t)n);
-	else if (errno != EAGAIN && errno != EINTR)
-		pump_inner_gone(pump);
+	} else if (errno != EAGAIN && errno != EINTR) { /* the library is gone */
+		pump->in.ended = pump->out.ended = true;
+		pump->in.n = 0;
+	}
 	return n > 0;
 }
 
@@ -228,8 +224,9 @@ static void pump_events(struct tls_pump *pump)
 	loop_fd_events(pump->watch_inner, inner);
 }
 
-static void pump_turn(struct tls_pump *pump)
+static void pump_on_ready(void *arg, int events)
 {
+	struct tls_pump *pump = arg;
 	pump->want_write = false;
 	bool moved = pump_shake(pump);
 	if (moved)
@@ -254,11 +251,6 @@ static void pump_turn(struct tls_pump *pump)
 	}
 	if (!pump->told)
 		pump_events(pump);
-}
-
-static void pump_on_ready(void *arg, int events)
-{
-	pump_turn(arg);
 }
 
 /* Is the handshake over? */

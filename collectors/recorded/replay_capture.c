@@ -67,21 +67,12 @@ static int open_packets(const char *dir, const char *name, struct pcap_reader **
 		"no file for capture '%s' of capture.yaml; expected a .pcap or .pcapng", name);
 }
 
-static enum flow_dir direction_of(const char *text)
-{
-	if (str_eq(text, "in"))
-		return FLOW_DIR_IN;
-	if (str_eq(text, "out"))
-		return FLOW_DIR_OUT;
-	return FLOW_DIR_UNKNOWN;
-}
-
 static enum flow_dir replay_direction(const struct config_capture *capture)
 {
-	const enum flow_dir mirrored = direction_of(capture->mirrored);
+	const enum flow_dir mirrored = flow_dir_of(capture->mirrored);
 	if (mirrored != FLOW_DIR_UNKNOWN)
 		return mirrored;
-	return direction_of(capture->direction);
+	return flow_dir_of(capture->direction);
 }
 
 static int64_t replay_capture_interval_end(int64_t t_ns, int64_t interval_ns)

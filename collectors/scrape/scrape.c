@@ -57,17 +57,13 @@ static const struct {
 
 /* ---- a scrape ends ---------------------------------------------------------- */
 
-static void scrape_page_clear(struct scrape_page *page)
-{
-	curl_fetch_free(page->fetch);
-	*page = (struct scrape_page){.scrape = page->scrape};
-}
-
 static void scrape_session_end(void *owner)
 {
 	struct scrape *scrape = owner;
-	for (size_t i = 0; i < scrape->n_pages; i++)
-		scrape_page_clear(&scrape->pages[i]);
+	for (size_t i = 0; i < scrape->n_pages; i++) {
+		curl_fetch_free(scrape->pages[i].fetch);
+		scrape->pages[i] = (struct scrape_page){.scrape = scrape};
+	}
 	scrape->at = scrape->n_pages;
 	loop_timer_stop(scrape->machine.deadline);
 	loop_timer_stop(scrape->step);

@@ -210,12 +210,6 @@ bool snmp_target_same(const struct snmp_target *target, const struct config_devi
 	return snmp_credential_same(is->credential->snmp, wanted->credential->snmp);
 }
 
-static void snmp_target_update(
-	struct snmp_target *target, const struct config_device *device, const struct config *config)
-{
-	target_update(&target->machine, device, config);
-}
-
 void snmp_target_free(struct snmp_target *target)
 {
 	if (!target)
@@ -368,7 +362,8 @@ static bool snmp_collector_same(
 
 static void snmp_collector_update(void *instance, const void *place, const struct config *config)
 {
-	snmp_target_update(instance, place, config);
+	struct snmp_target *target = instance;
+	target_update(&target->machine, place, config);
 }
 
 static void snmp_collector_close(void *instance)

@@ -276,11 +276,6 @@ struct snmp_made {
 
 #define PARTS_MOST UINT16_MAX
 
-static struct snmp_made *snmp_made_new(void)
-{
-	return rw_calloc(1, sizeof(struct snmp_made));
-}
-
 /* NULL is fine */
 static void snmp_made_free(struct snmp_made *made)
 {
@@ -298,13 +293,6 @@ static void made_drop_index(struct snmp_made *made)
 	free(made->slots);
 	made->slots = NULL;
 	made->n_slots = 0;
-}
-
-/* a new poll */
-static void snmp_made_begin(struct snmp_made *made)
-{
-	made->next = 0;
-	made_drop_index(made);
 }
 
 static bool made_is(const struct made_entry *entry, uint32_t entity, int metric)
@@ -441,7 +429,7 @@ struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *dev
 		.ports = snmp_ports_new(entities, device, profile),
 		.sums = sums,
 		.cell_bytes = profile->cell_bytes,
-		.made = snmp_made_new()};
+		.made = rw_calloc(1, sizeof(struct snmp_made))};
 	d->told = rw_calloc(profile->n_tables + 1, sizeof(*d->told));
 	for (size_t i = 0; i < profile->n_tables; i++)
 		if (profile->tables[i]->behind)
@@ -781,15 +769,12 @@ static void sensor_take(
 
 /* discontinuity_take - ifCounterDiscontinuityTime (RFC 2863): when it changes, the port's counters
  * began anew. */
-static void discontinuity_take(
-	struct snmp_decoder *decoder, struct snmp_port_entry *port, const struct snmp_value *answer)
+static void discontinuity_take(struct snmp_port_entry *port, const struct snmp_value *answer)
 {
 	if (!port || !snmp_type_is_number(answer->type))
 		return;
-	if (port->has_discontinuity && port->discontinuity != answer->u) {
+	if (port->has_discontinuity && port->discontinuity != answer->u)
 		port->discontinued = true;
-		decoder->stats.discontinuities++;
-	}
 	port->discontinuity = answer->u;
 	port->has_discontinuity = true;
 }
@@ -826,7 +811,7 @@ static void row_take(struct snmp_decoder *decoder, const struct snmp_row *row)
 		if (!answer || !value_applies(row, value))
 			continue;
 		if (value->attribute == ATTRIBUTE_DISCONTINUITY)
-			discontinuity_take(decoder, row->subject.port, answer);
+			discontinuity_take(row->subject.port, answer);
 		else if (value->attribute != ATTRIBUTE_NONE)
 			continue; /* names: snmp_ports */
 		else if (value->sensor)
@@ -923,7 +908,8 @@ void snmp_decode_begin(struct snmp_decoder *decoder, int64_t t_ns)
 {
 	decoder->t_ns = t_ns;
 	decoder->stats.no_cell = 0;
-	snmp_made_begin(decoder->made);
+	decoder->made->next = 0;
+	made_drop_index(decoder->made);
 	snmp_ports_begin(decoder->ports);
 }
 

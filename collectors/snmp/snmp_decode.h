@@ -111,7 +111,6 @@ size_t snmp_decode_needed(
 struct snmp_decode_stats {
 	uint64_t unknown_ports; /* rows about an ifIndex without a name: names must be read again */
 	uint64_t wrong_types, bad_indexes;
-	uint64_t discontinuities;
 	uint64_t suspects; /* readings that cannot be true */
 	/* of the poll since snmp_decode_begin(): values in buffer cells whose size nobody told */
 	uint32_t no_cell;

@@ -365,7 +365,20 @@ static int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 	return -EINPROGRESS;
 }
 
-static void snmp_socket_free(struct snmp_socket *socket);
+/* NULL is fine */
+static void snmp_socket_free(struct snmp_socket *socket)
+{
+	if (!socket)
+		return;
+	if (socket->resolving)
+		socket->resolving->socket = NULL;
+	for (int i = 0; i < FAMILIES; i++)
+		if (socket->fds[i] >= 0)
+			close(socket->fds[i]);
+	free(socket->host);
+	free(socket->netns);
+	free(socket);
+}
 
 /* 0, or negative errno with @e (bad source address, no such namespace, no right to enter it). */
 static int snmp_socket_new(struct loop *loop, const struct snmp_socket_options *options,
@@ -396,21 +409,6 @@ static int snmp_socket_new(struct loop *loop, const struct snmp_socket_options *
 	}
 	*ret = s;
 	return 0;
-}
-
-/* NULL is fine */
-static void snmp_socket_free(struct snmp_socket *socket)
-{
-	if (!socket)
-		return;
-	if (socket->resolving)
-		socket->resolving->socket = NULL;
-	for (int i = 0; i < FAMILIES; i++)
-		if (socket->fds[i] >= 0)
-			close(socket->fds[i]);
-	free(socket->host);
-	free(socket->netns);
-	free(socket);
 }
 
 /* -1 = not connected */

@@ -504,8 +504,6 @@ static void ask_head(struct snmp_target *target)
 	snmp_poll_request(target, SNMP_GET, oids, n, 0, 0);
 }
 
-static void poll_finish(struct snmp_target *target);
-
 /* rows_ask - @oids[1..n]; sysUpTime rides along. */
 static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n)
 {
@@ -556,6 +554,48 @@ static bool phase_next(struct snmp_target *target)
 	target->fast_ended = mono_now();
 	target->phase = PHASE_BACK;
 	return !snmp_walk_late(target);
+}
+
+static void poll_finish(struct snmp_target *target)
+{
+	mono_t now = loop_now(target->machine.loop);
+	wall_t wall = wall_now();
+	loop_timer_stop(target->machine.deadline);
+	target->phase = PHASE_NONE;
+	target->machine.failures = 0;
+	/* the middle of step 3, by a clock that nobody sets: the wall clock may be set meanwhile */
+	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_ended.ns) -
+		(target->fast_ended.ns - target->fast_began.ns) / 2;
+	bool rows = snmp_result_decode(target, t_ns);
+	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
+	if (target->restarted && target->machine.sink.event)
+		target->machine.sink.event(target->machine.sink.arg, wall.ns, "device_restart",
+			target->machine.name, NULL,
+			"sysUpTime went back: the agent or the device restarted");
+	if (!rows) {
+		target->machine.state.errors++;
+		if (target->trouble)
+			target_lost(&target->machine, SNMP_TABLES, snmp_io_peer(target->io),
+				target->trouble);
+		else
+			target_lost(&target->machine, SNMP_EMPTY, snmp_io_peer(target->io),
+				target->machine.profile->name, target->machine.name);
+		return;
+	}
+	snmp_result_samples(target, t_ns);
+	if (target->neighbors)
+		snmp_result_neighbors(target);
+	target->machine.state.interval_ns = target_interval_ns(&target->machine);
+	target_polled(&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S,
+		now, wall);
+	target_change(&target->machine.state, TARGET_UP, now, wall, NULL);
+	int64_t next = target->poll_began.ns +
+		target_jittered(&target->machine, target_interval_ns(&target->machine)) - now.ns;
+	if (next < NS_PER_MS)
+		next = NS_PER_MS;
+	loop_timer_start(target->machine.timer, next, 0);
+	target_report(&target->machine); /* before the rows are released: the listener reads them */
+	snmp_walk_leave(target);
 }
 
 /* walk_ask - the next wanted table of this phase, or the next phase, or the end. */
@@ -733,48 +773,6 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 		target->phase = PHASE_LLDP;
 	}
 	walk_ask(target);
-}
-
-static void poll_finish(struct snmp_target *target)
-{
-	mono_t now = loop_now(target->machine.loop);
-	wall_t wall = wall_now();
-	loop_timer_stop(target->machine.deadline);
-	target->phase = PHASE_NONE;
-	target->machine.failures = 0;
-	/* the middle of step 3, by a clock that nobody sets: the wall clock may be set meanwhile */
-	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_ended.ns) -
-		(target->fast_ended.ns - target->fast_began.ns) / 2;
-	bool rows = snmp_result_decode(target, t_ns);
-	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
-	if (target->restarted && target->machine.sink.event)
-		target->machine.sink.event(target->machine.sink.arg, wall.ns, "device_restart",
-			target->machine.name, NULL,
-			"sysUpTime went back: the agent or the device restarted");
-	if (!rows) {
-		target->machine.state.errors++;
-		if (target->trouble)
-			target_lost(&target->machine, SNMP_TABLES, snmp_io_peer(target->io),
-				target->trouble);
-		else
-			target_lost(&target->machine, SNMP_EMPTY, snmp_io_peer(target->io),
-				target->machine.profile->name, target->machine.name);
-		return;
-	}
-	snmp_result_samples(target, t_ns);
-	if (target->neighbors)
-		snmp_result_neighbors(target);
-	target->machine.state.interval_ns = target_interval_ns(&target->machine);
-	target_polled(&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S,
-		now, wall);
-	target_change(&target->machine.state, TARGET_UP, now, wall, NULL);
-	int64_t next = target->poll_began.ns +
-		target_jittered(&target->machine, target_interval_ns(&target->machine)) - now.ns;
-	if (next < NS_PER_MS)
-		next = NS_PER_MS;
-	loop_timer_start(target->machine.timer, next, 0);
-	target_report(&target->machine); /* before the rows are released: the listener reads them */
-	snmp_walk_leave(target);
 }
 
 static void ident_take(struct snmp_target *target, const struct snmp_answer *answer)

@@ -128,9 +128,8 @@ static void snmp_trap_port_name(const struct snmp_trap_pdu *pdu,
 		name_from(snmp_trap_below(pdu, OID(if_entry), IF_DESCR), buf, size);
 }
 
-static void text_add(struct snmp_trap_event *event, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static void text_add(struct snmp_trap_event *event, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void text_add(
+	struct snmp_trap_event *event, const char *fmt, ...)
 {
 	size_t n = strlen(event->text);
 	va_list ap;

@@ -183,22 +183,9 @@ double rowbinary_get_f64(struct bytes *in)
 	return value;
 }
 
-static uint64_t rowbinary_get_length(struct bytes *in)
-{
-	uint64_t length = 0;
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		const uint8_t byte = bytes_u8(in);
-		length |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return length;
-	}
-	in->bad = true;
-	return 0;
-}
-
 const char *rowbinary_get_text(struct bytes *in, struct arena *a)
 {
-	const uint64_t n = rowbinary_get_length(in);
+	const uint64_t n = bytes_varint(in);
 	const uint8_t *p = NULL;
 	if (n <= bytes_left(in))
 		p = bytes_take(in, (size_t)n);

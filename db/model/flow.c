@@ -26,6 +26,15 @@
 			return (x) < (y) ? -1 : 1;                                                 \
 	} while (0)
 
+enum flow_dir flow_dir_of(const char *word)
+{
+	if (str_eq(word, "in"))
+		return FLOW_DIR_IN;
+	if (str_eq(word, "out"))
+		return FLOW_DIR_OUT;
+	return FLOW_DIR_UNKNOWN;
+}
+
 int flow_order(const void *left, const void *right)
 {
 	const struct flow_sample *x = left, *y = right;

@@ -127,6 +127,7 @@ const char *flow_loss_word(enum flow_loss kind); /* "lost_before", "lost_beyond"
 /* of one capture and interval */
 #define FLOW_ROWS_MAX (1 + FLOW_TOP + FLOW_LOST + FLOW_HOSTS)
 enum flow_dir { FLOW_DIR_UNKNOWN, FLOW_DIR_IN, FLOW_DIR_OUT }; /* seen from the port */
+enum flow_dir flow_dir_of(const char *word); /* "in", "out", else unknown; NULL is fine */
 
 struct flow_key {
 	/* 4 or 6; 0: all frames of RoCE version 1, which has no IP header, in one row */

@@ -572,22 +572,9 @@ void spool_pack(const struct str *bytes, struct str *out)
 
 /* ---- reading -------------------------------------------------------------------- */
 
-static uint64_t get_uint(struct bytes *in)
-{
-	uint64_t value = 0;
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		const uint8_t byte = bytes_u8(in);
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-	in->bad = true;
-	return 0;
-}
-
 static uint64_t get_int(struct bytes *in)
 {
-	const uint64_t value = get_uint(in);
+	const uint64_t value = bytes_varint(in);
 	return (value >> 1) ^ (0 - (value & 1));
 }
 
@@ -603,7 +590,7 @@ static uint64_t get_bits(struct bytes *in)
 /* How many things follow, each of which takes at least a byte. */
 static size_t get_count(struct bytes *in)
 {
-	const uint64_t n = get_uint(in);
+	const uint64_t n = bytes_varint(in);
 	if (n <= bytes_left(in))
 		return (size_t)n;
 	in->bad = true;
@@ -636,7 +623,7 @@ static void get_names(struct bytes *in, struct arena *a, struct spool_samples *r
 	const size_t n = get_count(in);
 	struct spool_name *names = arena_array(a, struct spool_name, n + 1);
 	for (size_t i = 0; i < n && bytes_ok(in); i++) {
-		const uint64_t device = get_uint(in), port = get_uint(in);
+		const uint64_t device = bytes_varint(in), port = bytes_varint(in);
 		const int64_t priority = (int64_t)get_int(in);
 		if (device >= n_devices || port >= n_ports || priority < PRIO_NONE ||
 			priority > PRIO_MOST) {
@@ -675,7 +662,7 @@ static void get_dictionary(struct bytes *in, struct arena *a, struct spool_dicti
 	ret->n_kinds = get_count(in);
 	ret->kinds = arena_array(a, uint64_t, ret->n_kinds + 1);
 	for (size_t i = 0; i < ret->n_kinds; i++)
-		ret->kinds[i] = get_uint(in);
+		ret->kinds[i] = bytes_varint(in);
 }
 
 /* One sample after @before; false: it is of a metric that this program does not know. */
@@ -683,7 +670,7 @@ static bool get_sample(struct bytes *in, const struct spool_dictionary *known,
 	const struct spool_samples *samples, struct sample *before, struct sample *ret)
 {
 	const uint64_t entity = before->entity + get_int(in);
-	const uint64_t metric = get_uint(in), kind = get_uint(in);
+	const uint64_t metric = bytes_varint(in), kind = bytes_varint(in);
 	const uint64_t t_ns = (uint64_t)before->t_ns + get_int(in);
 	if (entity >= samples->n_names || metric >= known->n_metrics || kind >= known->n_kinds) {
 		in->bad = true;
@@ -698,7 +685,7 @@ static bool get_sample(struct bytes *in, const struct spool_dictionary *known,
 	if (known->real[metric])
 		ret->value = get_bits(in);
 	else
-		ret->value = get_uint(in);
+		ret->value = bytes_varint(in);
 	if (known->metrics[metric] < 0)
 		return false;
 	ret->metric = (uint16_t)known->metrics[metric];

@@ -309,14 +309,6 @@ static int64_t commit_due(const struct store *store, int64_t now_ns, int64_t not
 	return due_ns;
 }
 
-static int64_t store_boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 /* The time that retention counts from. It is kept in the store: a sample that was stored under a
  * wrong clock must not vouch for that clock after a restart. */
 static int store_clock_read(struct store *store, struct err *e)
@@ -341,7 +333,7 @@ static int64_t store_clock_now(struct store *store)
 {
 	char text[RETAIN_TEXT_MAX];
 	const int64_t now_ns = retain_clock_now(
-		&store->retain_clock, store->newest_ns, wall_now(), store_boot_ns());
+		&store->retain_clock, store->newest_ns, wall_now(), clock_boot_ns());
 	retain_clock_print(&store->retain_clock, text, sizeof(text));
 	if (store->backend->remember(store->state, RETAIN_KEY, text) < 0)
 		log_debug("store", "%s: the time of retention could not be kept", store->path);
@@ -601,13 +593,6 @@ static void writer_close_store(struct store *store)
 	pthread_cond_broadcast(&store->done);
 }
 
-static int64_t store_earlier(int64_t one_ns, int64_t other_ns)
-{
-	if (one_ns < other_ns)
-		return one_ns;
-	return other_ns;
-}
-
 /* The order of a turn: wait for the end of a burst, commit, or complain and wait longer; then seal
  * for a moment; with nothing to write, delete one chunk of old rows. */
 static void writer_work(struct store *store)
@@ -625,7 +610,7 @@ static void writer_work(struct store *store)
 			else if (now_ns >= compact_ns)
 				compact_ns = store_compact(store, wall_now().ns, COMPACT_NS);
 			else
-				wait_until(store, store_earlier(maintain_ns, compact_ns));
+				wait_until(store, ns_earlier(maintain_ns, compact_ns));
 			continue;
 		}
 		int64_t due_ns = commit_due(store, now_ns, not_before_ns);
@@ -633,7 +618,7 @@ static void writer_work(struct store *store)
 			if (now_ns >= compact_ns)
 				compact_ns = store_compact(store, wall_now().ns, COMPACT_NS);
 			else
-				wait_until(store, store_earlier(due_ns, compact_ns));
+				wait_until(store, ns_earlier(due_ns, compact_ns));
 			continue;
 		}
 		int64_t pause_ns = retry_ns;
@@ -809,13 +794,6 @@ static bool wait_for_flag(struct store *store, const bool *flag, int64_t ns)
 	return *flag;
 }
 
-/* The caller's thread opens and writes. */
-static int open_here(struct store *store, struct err *e)
-{
-	store->opened = store->backend->open(&store->o, &store->state, e);
-	return store->opened;
-}
-
 /* A thread opens and writes; this waits for it, but not for ever. */
 static int open_beside(struct store *store, struct err *e)
 {
@@ -856,7 +834,7 @@ int store_open(const struct store_backend *backend, const struct store_options *
 	store->began_ns = wall_now().ns;
 	store_init(store);
 	if (options->replay)
-		r = open_here(store, e);
+		r = store->opened = store->backend->open(&store->o, &store->state, e);
 	else
 		r = open_beside(store, e);
 	if (r < 0) {

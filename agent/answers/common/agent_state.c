@@ -185,13 +185,6 @@ static int agent_read_refused(
 
 /* ---- the rest ------------------------------------------------------------ */
 
-static const char *agent_text(struct arena *a, const char *text)
-{
-	if (!text)
-		return NULL;
-	return arena_strdup(a, text);
-}
-
 static struct agent_store *agent_store_of(const struct client *client, struct arena *a)
 {
 	const struct store_state *state = &client->store;
@@ -211,7 +204,7 @@ static struct agent_store *agent_store_of(const struct client *client, struct ar
 	store->state = "waiting";
 	store->since.ns = client->stuck_ns;
 	store->for_s = agent_seconds(stuck_ns);
-	store->reason = agent_text(a, client->stuck_why);
+	store->reason = arena_strdup(a, client->stuck_why);
 	return store;
 }
 
@@ -222,7 +215,7 @@ int agent_state_whole(
 	if (r < 0)
 		return r;
 	ret->store = agent_store_of(client, a);
-	ret->config_error = agent_text(a, client->config_error);
+	ret->config_error = arena_strdup(a, client->config_error);
 	return agent_read_refused(client, a, ret, e);
 }
 

@@ -2,16 +2,9 @@
 #include "agent/answers/common/store_facts.h"
 
 #include "agent/client/client.h"
+#include "agent/document/json_value.h"
 #include "config/config.h"
 #include "db/series/history.h"
-
-static double store_figure(const json_t *health, const char *key)
-{
-	const json_t *value = json_object_get(health, key);
-	if (json_is_number(value))
-		return json_number_value(value);
-	return NAN;
-}
 
 /* ---- rows ------------------------------------------------------------------- */
 
@@ -92,7 +85,7 @@ struct store_alarm *store_alarms_read(const json_t *health, struct arena *a, siz
 	struct store_alarm *rows = arena_array(a, struct store_alarm, rw_countof(store_alarms));
 	size_t n = 0;
 	for (size_t i = 0; i < rw_countof(store_alarms); i++) {
-		const double figure = store_figure(health, store_alarms[i].key);
+		const double figure = doc_number(health, store_alarms[i].key);
 		if (!(figure > 0))
 			continue;
 		rows[n++] = (struct store_alarm){
@@ -137,7 +130,7 @@ static double ship_figure(const json_t *health, const char *name, const char *ke
 {
 	char full[512];
 	snprintf(full, sizeof(full), "ship/%s/%s", name, key);
-	return store_figure(health, full);
+	return doc_number(health, full);
 }
 
 struct ship_reason {

@@ -39,14 +39,6 @@ static size_t text_bytes(const char *text, size_t columns)
 	return n;
 }
 
-static size_t text_columns(const char *text, size_t bytes)
-{
-	size_t columns = 0;
-	for (size_t n = 0; n < bytes; n++)
-		columns += ((unsigned char)text[n] & 0xc0) != 0x80;
-	return columns;
-}
-
 void text_put_cut(FILE *out, const char *text, size_t columns)
 {
 	const size_t all = strlen(text);

@@ -28,7 +28,6 @@ struct counters {
 	const struct counters_ask *ask;
 	struct window window;
 	uint32_t *row_of; /* by entity: + 1; 0 = none yet */
-	size_t n_row_of;
 	struct counters_row *rows;
 	size_t n_rows, cap_rows;
 	struct arena *arena; /* of the rows */

@@ -316,17 +316,10 @@ struct ecmp_collisions *ecmp_collisions_make(const struct spine_answer *spine, s
 
 /* ---- groups ------------------------------------------------------------------ */
 
-static const void *ecmp_groups_rows(const void *answer, size_t *ret_n)
-{
-	const struct spine_answer *spine = answer;
-	*ret_n = spine->n_groups;
-	return spine->groups;
-}
-
 const struct view ecmp_groups_view = {
 	.title = "ECMP groups",
 	.table = &ecmp_groups_table,
-	.table_rows = ecmp_groups_rows,
+	.table_rows = spine_rows,
 	.empty = SPINE_NO_GROUPS,
 };
 

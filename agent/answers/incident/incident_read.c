@@ -365,15 +365,6 @@ struct incident_past {
 	const char *acked, *assigned; /* behind "acknowledged by ", "assigned to " */
 };
 
-static bool incident_says(const char *text, const char *word, const char **ret_rest)
-{
-	const size_t n = strlen(word);
-	if (strncmp(text, word, n) != 0)
-		return false;
-	*ret_rest = text + n;
-	return true;
-}
-
 static void incident_take_line(struct incident_past *past, const char *text)
 {
 	static const struct {
@@ -387,13 +378,13 @@ static void incident_take_line(struct incident_past *past, const char *text)
 	};
 	const char *rest = NULL;
 	for (size_t i = 0; i < rw_countof(states); i++)
-		if (incident_says(text, states[i].word, &rest))
+		if (str_begins(text, states[i].word, &rest))
 			past->state = states[i].state;
-	if (incident_says(text, "severity: ", &rest))
+	if (str_begins(text, "severity: ", &rest))
 		past->severity = rest;
-	if (incident_says(text, "acknowledged by ", &rest))
+	if (str_begins(text, "acknowledged by ", &rest))
 		past->acked = rest;
-	if (incident_says(text, "assigned to ", &rest))
+	if (str_begins(text, "assigned to ", &rest))
 		past->assigned = rest;
 }
 
@@ -408,7 +399,7 @@ static size_t incident_read_lines(
 		if (incident_time_ns(line->t, INT64_MAX) <= at_ns) {
 			incident_take_line(past, line->text);
 			kept = i + 1;
-		} else if (incident_says(line->text, "severity: ", &rest)) {
+		} else if (str_begins(line->text, "severity: ", &rest)) {
 			past->severity_later = true;
 		}
 	}

@@ -207,14 +207,6 @@ static void card_push(struct card *card, struct str *line)
 	card->lines[card->n++] = line->s;
 }
 
-static size_t card_columns(const char *text, size_t bytes)
-{
-	size_t n = 0;
-	for (size_t k = 0; k < bytes; k++)
-		n += ((unsigned char)text[k] & 0xc0) != 0x80;
-	return n;
-}
-
 /*
  * A label and @text beside it, wrapped at words into at most @most lines; three dots where it was
  * cut. Further lines begin at column @indent.
@@ -231,7 +223,7 @@ static void card_paragraph(
 		const size_t room = card->width - (lines + 1 == most ? 4 : 0);
 		bool first = true;
 		while (*rest) {
-			const size_t n = strcspn(rest, " "), wide = card_columns(rest, n);
+			const size_t n = strcspn(rest, " "), wide = text_columns(rest, n);
 			const bool last = rest[n + strspn(rest + n, " ")] == '\0';
 			if (!first && at + 1 + wide > (last ? card->width : room))
 				break;

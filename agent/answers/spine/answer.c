@@ -873,6 +873,13 @@ struct spine_answer *spine_answer_make(const struct spine_imbalance *imbalance,
 
 /* ---- one group --------------------------------------------------------------------------- */
 
+const void *spine_rows(const void *answer, size_t *ret_n)
+{
+	const struct spine_answer *spine = answer;
+	*ret_n = spine->n_groups;
+	return spine->groups;
+}
+
 bool spine_group_is_tier(const struct spine_group *group)
 {
 	return strncmp(group->group, "to:", 3) != 0 && strncmp(group->group, "lag:", 4) != 0;

@@ -122,6 +122,9 @@ uint64_t spine_group_windows(const struct spine_group *group);
 /* spine_group_lacks_data - missing data is not OK: none at all, more than a quarter of the windows,
  * or none at the end. */
 bool spine_group_lacks_data(const struct spine_group *group);
+/* spine_rows - the groups, for a view. */
+const void *spine_rows(const void *answer, size_t *ret_n);
+
 /* spine_group_is_tier - towards a tier; those towards one neighbour or of a bundle are parts of
  * it. */
 bool spine_group_is_tier(const struct spine_group *group);

@@ -457,13 +457,6 @@ static struct page *spine_page(const json_t *doc, const void *of)
 	return page;
 }
 
-static const void *spine_rows(const void *answer, size_t *ret_n)
-{
-	const struct spine_answer *spine = answer;
-	*ret_n = spine->n_groups;
-	return spine->groups;
-}
-
 const struct view spine_imbalance_view = {
 	.title = "Spine imbalance",
 	.table = &spine_table,

@@ -124,13 +124,6 @@ static void gathering_done(struct gathering *gathering)
 	json_decref(gathering->health);
 }
 
-static const char *status_text(struct arena *a, const char *text)
-{
-	if (!text)
-		return NULL;
-	return arena_strdup(a, text);
-}
-
 static const char *status_text_or_null(struct arena *a, const char *text)
 {
 	if (text && *text)
@@ -593,8 +586,8 @@ static void status_fill_capture(struct arena *a, const struct config *config, co
 	const char *name = row->name;
 	const struct config_capture *capture = capture_find(config, name);
 	if (capture) {
-		row->device = status_text(a, capture->device);
-		row->port = status_text(a, capture->port);
+		row->device = arena_strdup(a, capture->device);
+		row->port = arena_strdup(a, capture->port);
 	}
 	CAPTURE_FACTS(CAPTURE_FACT_READ)
 }
@@ -610,7 +603,7 @@ static struct status_device status_device_of(
 	struct status_device device = {.name = row->device,
 		.up = status_maybe(known),
 		.status = words[known],
-		.reason = status_text(gathering->arena, why.s),
+		.reason = arena_strdup(gathering->arena, why.s),
 		.age_s = NAN,
 		.protocol = status_protocol(client, row),
 		.address = row->address,
@@ -807,7 +800,7 @@ int status_read(struct client *client, struct arena *a, struct status_answer *re
 	rw_cleanup(gathering_done) struct gathering gathering = {.client = client, .arena = a};
 	struct status_counts counts = {.oldest_s = NAN, .best = DOWN};
 	int64_t first_ns = 0, last_ns = 0;
-	*ret = (struct status_answer){.fabric = status_text(a, client->config->fabric->name),
+	*ret = (struct status_answer){.fabric = arena_strdup(a, client->config->fabric->name),
 		.time.ns = client->at_ns,
 		.open_incidents = COUNT_UNKNOWN};
 	int r = status_gather(&gathering, e);

@@ -8,7 +8,6 @@
 #include "agent/document/json_value.h"
 #include "agent/incident/silence.h"
 #include "agent/answers/common/agent_state.h"
-#include "agent/answers/common/store_facts.h"
 #include "agent/answers/status/status.h"
 
 /* open_incident - reads open incidents and their stored documents. */

@@ -87,10 +87,8 @@ struct where {
 	const char *device, *port, *peer;
 };
 
-static void audit_add(struct audit *audit, int severity, const char *kind, struct where where,
-	const char *remedy, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-static void audit_add(struct audit *audit, int severity, const char *kind, struct where where,
-	const char *remedy, const char *fmt, ...)
+__attribute__((format(printf, 6, 7))) static void audit_add(struct audit *audit, int severity,
+	const char *kind, struct where where, const char *remedy, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;

@@ -5,10 +5,10 @@
 #include <lazy/pcap_calls.h>
 #include <net/if.h>
 #include <poll.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/loop.h"
 #include "base/process.h"
 #include "collectors/packet/capture/capture_analysis.h"
@@ -75,7 +75,6 @@ typedef void pcap_frame_fn(
 
 static void capture_counts(const struct capture *capture, struct capture_counts *ret);
 struct pcap_handle;
-static void pcap_handle_free(struct pcap_handle *handle);
 
 /*
  * pcap_handle - one open capture of an interface. The only file behind this header knows libpcap.
@@ -279,6 +278,18 @@ static int handle_activate(struct pcap_handle *handle, const struct handle_ask *
 	return 0;
 }
 
+static void pcap_handle_free(struct pcap_handle *handle)
+{
+	if (!handle)
+		return;
+	if (handle->pcap)
+		pcap_close(handle->pcap);
+	if (handle->net_dev >= 0)
+		close(handle->net_dev);
+	free(handle->interface);
+	free(handle);
+}
+
 /* pcap_handle_open - with PCAP_FILTER, promiscuous, not blocking. 0, or negative errno with a row
  * of reason.def in @e. */
 static int pcap_handle_open(const struct handle_ask *ask, struct pcap_handle **ret, struct err *e)
@@ -301,18 +312,6 @@ static int pcap_handle_open(const struct handle_ask *ask, struct pcap_handle **r
 	}
 	*ret = handle;
 	return 0;
-}
-
-static void pcap_handle_free(struct pcap_handle *handle)
-{
-	if (!handle)
-		return;
-	if (handle->pcap)
-		pcap_close(handle->pcap);
-	if (handle->net_dev >= 0)
-		close(handle->net_dev);
-	free(handle->interface);
-	free(handle);
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -466,13 +465,6 @@ static uint32_t drops_since(struct capture *capture)
 	return n;
 }
 
-static int64_t pcap_sooner(int64_t left_ns, int64_t right_ns)
-{
-	if (left_ns < right_ns)
-		return left_ns;
-	return right_ns;
-}
-
 static void capture_dropped(struct capture *capture, uint32_t dropped, int64_t end_ns)
 {
 	const mono_t now = mono_now();
@@ -565,7 +557,7 @@ static void capture_lost(struct capture *capture, const struct reason *reason)
 	capture->fd = NULL;
 	capture->target.errors++;
 	int64_t now = wall_now().ns;
-	pcap_interval_end(capture, pcap_sooner(now, capture->to_ns));
+	pcap_interval_end(capture, ns_earlier(now, capture->to_ns));
 	capture->retry_ns = RETRY_MIN;
 	capture->next_try = (mono_t){loop_now(capture->loop).ns + capture->retry_ns};
 	capture_changed(capture, TARGET_BACKOFF, reason);
@@ -681,22 +673,6 @@ static const char *capture_name(const struct config_capture *config)
 	return str_or(config->name, config->interface);
 }
 
-static const char *pcap_copy(struct arena *a, const char *text)
-{
-	if (text)
-		return arena_strdup(a, text);
-	return NULL;
-}
-
-static enum flow_dir pcap_direction(const char *text)
-{
-	if (str_eq(text, "in"))
-		return FLOW_DIR_IN;
-	if (str_eq(text, "out"))
-		return FLOW_DIR_OUT;
-	return FLOW_DIR_UNKNOWN;
-}
-
 int capture_open(struct loop *loop, struct entities *entities, const struct config_capture *config,
 	const struct sink *sink, struct capture **ret, struct err *e)
 {
@@ -707,16 +683,16 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	c->loop = loop;
 	c->sink = *sink;
 	c->config = *config;
-	c->config.name = pcap_copy(a, capture_name(config));
-	c->config.interface = pcap_copy(a, config->interface);
-	c->config.listen = pcap_copy(a, config->listen);
-	c->config.netns = pcap_copy(a, config->netns);
-	c->config.device = pcap_copy(a, config->device);
-	c->config.port = pcap_copy(a, config->port);
-	c->config.direction = pcap_copy(a, config->direction);
-	c->config.mirrored = pcap_copy(a, config->mirrored);
-	c->filter_dir = pcap_direction(config->direction);
-	c->dir = pcap_direction(config->mirrored);
+	c->config.name = arena_strdup(a, capture_name(config));
+	c->config.interface = arena_strdup(a, config->interface);
+	c->config.listen = arena_strdup(a, config->listen);
+	c->config.netns = arena_strdup(a, config->netns);
+	c->config.device = arena_strdup(a, config->device);
+	c->config.port = arena_strdup(a, config->port);
+	c->config.direction = arena_strdup(a, config->direction);
+	c->config.mirrored = arena_strdup(a, config->mirrored);
+	c->filter_dir = flow_dir_of(config->direction);
+	c->dir = flow_dir_of(config->mirrored);
 	if (c->dir == FLOW_DIR_UNKNOWN)
 		c->dir = c->filter_dir;
 	c->entity = entities_intern(entities, str_or(c->config.device, c->config.name),
@@ -731,13 +707,9 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	else
 		c->target.address = c->config.interface;
 	c->retry_ns = RETRY_MIN;
-	uint64_t seed = 0;
-	/* 16 random bytes that the kernel gives each process: nobody can predict the hash order */
-	const void *random = (const void *)getauxval(AT_RANDOM);
-	if (random)
-		memcpy(&seed, random, sizeof(seed));
-	const struct analysis_options options = {
-		.flow_limit = FLOW_TABLE_LIMIT, .sampling = config->sampling, .seed = seed};
+	const struct analysis_options options = {.flow_limit = FLOW_TABLE_LIMIT,
+		.sampling = config->sampling,
+		.seed = siphash_random_key().low};
 	capture_analysis_init(&c->analysis, &options);
 	c->origin.direction = (uint8_t)c->dir;
 	c->tick = loop_timer_new(loop, pcap_on_tick, c);
@@ -771,12 +743,6 @@ bool capture_same(const struct capture *capture, const struct config_capture *co
 		is->interval_ns == config_capture->interval_ns;
 }
 
-/* after capture_same(): nothing is borrowed, nothing changes */
-static void capture_update(struct capture *capture, const struct config_capture *config)
-{
-	capture->config.line = config->line;
-}
-
 void capture_free(struct capture *capture)
 {
 	if (!capture)
@@ -787,7 +753,7 @@ void capture_free(struct capture *capture)
 		 * are not waited for. */
 		pcap_handle_read(capture->handle, PACKETS_PER_TURN, on_packet, capture, &ignored);
 		int64_t now = wall_now().ns;
-		pcap_interval_end(capture, pcap_sooner(now, capture->to_ns));
+		pcap_interval_end(capture, ns_earlier(now, capture->to_ns));
 		loop_fd_free(capture->fd);
 	}
 	loop_timer_free(capture->tick);
@@ -849,7 +815,10 @@ static bool pcap_collector_same(
 
 static void pcap_collector_update(void *instance, const void *place, const struct config *config)
 {
-	capture_update(instance, place);
+	/* after capture_same(): nothing is borrowed, nothing else changes */
+	struct capture *capture = instance;
+	const struct config_capture *now = place;
+	capture->config.line = now->line;
 }
 
 static void pcap_collector_close(void *instance)

@@ -321,17 +321,13 @@ void flow_store_init(struct flow_table *table)
 		flow_pool_take(&table->rares)) = (struct flow_rare){0}; /* id 0 means none */
 }
 
-static void flow_store_end_rare(struct flow_rare *rare)
-{
-	flow_ports_free(rare->ports);
-	free(rare->labels);
-}
-
 void flow_store_end(struct flow_table *table)
 {
 	/* records that were given back hold nothing: they are zero */
-	for (uint32_t i = 1; i < table->rares.end; i++)
-		flow_store_end_rare(flow_store_rare(table, i));
+	for (uint32_t i = 1; i < table->rares.end; i++) {
+		flow_ports_free(flow_store_rare(table, i)->ports);
+		free(flow_store_rare(table, i)->labels);
+	}
 	flow_pool_free(&table->qps);
 	flow_pool_free(&table->first_ns);
 	flow_pool_free(&table->streams);

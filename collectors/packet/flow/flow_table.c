@@ -268,13 +268,6 @@ static bool flow_evict_make_room(struct flow_table *table, uint64_t *ret_inherit
 	return true;
 }
 
-/* flow_evict_born - @id has just been added. */
-static void flow_evict_born(struct flow_table *table, uint32_t id, uint64_t inherited)
-{
-	if (table->error)
-		table->error[id] = inherited;
-}
-
 /* flow_evict_clear - a new interval: nothing was let go in it. */
 static void flow_evict_clear(struct flow_table *table)
 {
@@ -598,7 +591,8 @@ static uint32_t flow_table_place(struct flow_table *table, const struct roce_pac
 	if (!flow_evict_make_room(table, &inherited))
 		return FLOW_NONE;
 	id = flow_store_add(table, packet);
-	flow_evict_born(table, id, inherited);
+	if (table->error)
+		table->error[id] = inherited;
 	return id;
 }
 

@@ -799,7 +799,20 @@ static void request_odd(
 
 /* ---- the way in -------------------------------------------------------------- */
 
-static void covered(struct loss *loss, struct stream_psn *about, uint32_t psn, int64_t t_ns);
+/* covered - the receiver had every request before @psn. */
+static void covered(struct loss *loss, struct stream_psn *about, uint32_t psn, int64_t t_ns)
+{
+	const uint32_t flags = about->acked >> LOSS_FLAG_SHIFT;
+	if (!(flags & ACKED_VALID) || psn_distance(psn, about->acked & PSN_MASK) > 0)
+		about->acked = psn | (flags | ACKED_VALID) << LOSS_FLAG_SHIFT;
+	if (!(flags & ACKED_WATCH))
+		return;
+	struct loss_story *story = loss_story_of(loss, about);
+	if (!story)
+		return;
+	story->acked = about->acked;
+	loss_judge_acked(loss, story, psn, t_ns);
+}
 
 static void response_data(struct loss *loss, struct stream_psn *own, struct stream_psn *about,
 	const struct roce_packet *packet, int64_t t_ns)
@@ -873,21 +886,6 @@ void loss_data(struct loss *loss, struct stream_psn *own, struct stream_psn *abo
 }
 
 /* ---- answers ------------------------------------------------------------------ */
-
-/* covered - the receiver had every request before @psn. */
-static void covered(struct loss *loss, struct stream_psn *about, uint32_t psn, int64_t t_ns)
-{
-	const uint32_t flags = about->acked >> LOSS_FLAG_SHIFT;
-	if (!(flags & ACKED_VALID) || psn_distance(psn, about->acked & PSN_MASK) > 0)
-		about->acked = psn | (flags | ACKED_VALID) << LOSS_FLAG_SHIFT;
-	if (!(flags & ACKED_WATCH))
-		return;
-	struct loss_story *story = loss_story_of(loss, about);
-	if (!story)
-		return;
-	story->acked = about->acked;
-	loss_judge_acked(loss, story, psn, t_ns);
-}
 
 /* run_acked - an ACK while packets come again: for one that has not come again yet, the receiver
  * had it; with message numbers that begin anew, it is a new connection. */

@@ -72,13 +72,6 @@ static struct pause_row *pause_row_get(
 	return row;
 }
 
-static int64_t pause_min(int64_t left, int64_t right)
-{
-	if (left < right)
-		return left;
-	return right;
-}
-
 /* What the newest XOFF of @row paused up to @t_ns goes into its sums. Returns whether that pause
  * may still be in force then. */
 static bool pause_row_settle(const struct pause_log *log, struct pause_row *row, int64_t t_ns)
@@ -86,8 +79,8 @@ static bool pause_row_settle(const struct pause_log *log, struct pause_row *row,
 	const int64_t passed_ns = t_ns - row->last_ns;
 	if (row->quanta == 0 || passed_ns < 0)
 		return false;
-	row->low_ns += pause_min(passed_ns, pause_ns(row->quanta, log->fast_bps));
-	row->high_ns += pause_min(passed_ns, pause_ns(row->quanta, log->slow_bps));
+	row->low_ns += ns_earlier(passed_ns, pause_ns(row->quanta, log->fast_bps));
+	row->high_ns += ns_earlier(passed_ns, pause_ns(row->quanta, log->slow_bps));
 	return passed_ns <= pause_ns(row->quanta, log->slow_bps);
 }
 
@@ -103,7 +96,7 @@ static void pause_row_longest(struct pause_row *row, int64_t until_ns)
 static void pause_row_expired(const struct pause_log *log, struct pause_row *row, int64_t t_ns)
 {
 	const int64_t lasts_ns = pause_ns(row->quanta, log->fast_bps);
-	pause_row_longest(row, pause_min(t_ns, row->last_ns + lasts_ns));
+	pause_row_longest(row, ns_earlier(t_ns, row->last_ns + lasts_ns));
 }
 
 static void pause_any_on(struct pause_log *log, int64_t t_ns, uint32_t quanta)
@@ -189,7 +182,7 @@ struct pause_row *pause_log_rows(
 
 int64_t pause_log_until(const struct pause_log *log, int64_t now_ns)
 {
-	return pause_min(now_ns, log->any_until_ns);
+	return ns_earlier(now_ns, log->any_until_ns);
 }
 
 int64_t pause_log_overlap(const struct pause_log *log, int64_t from_ns, int64_t to_ns)
@@ -197,7 +190,7 @@ int64_t pause_log_overlap(const struct pause_log *log, int64_t from_ns, int64_t 
 	int64_t from = log->any_from_ns;
 	if (from < from_ns)
 		from = from_ns;
-	const int64_t until = pause_min(to_ns, log->any_until_ns);
+	const int64_t until = ns_earlier(to_ns, log->any_until_ns);
 	if (until <= from)
 		return 0;
 	return until - from;

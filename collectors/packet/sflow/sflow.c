@@ -5,8 +5,8 @@
  * time is when it came. A listener that cannot bind is tried again. Loop thread.
  */
 #include <arpa/inet.h>
-#include <sys/auxv.h>
 
+#include "base/bytes.h"
 #include "collectors/packet/datagram/datagram_door.h"
 #include "collectors/packet/sflow/sflow_counters.h"
 #include "collectors/packet/sflow/sflow_ports.h"
@@ -248,16 +248,6 @@ static void listen_end(void *arg, int64_t end_ns)
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-static uint64_t listen_seed(void)
-{
-	uint64_t seed = 0;
-	/* 16 random bytes that the kernel gives each process */
-	const void *random = (const void *)getauxval(AT_RANDOM);
-	if (random)
-		memcpy(&seed, random, sizeof(seed));
-	return seed;
-}
-
 static int sflow_bind_error(struct err *e, int rc, const char *host, unsigned port, const char *why)
 {
 	return reason_err(e, rc, SFLOW_BIND, host, port, why);
@@ -298,7 +288,7 @@ static int sflow_collector_open(
 		return reason_err(e, -EINVAL, PCAP_INTERVAL, capture->name);
 	struct sflow_listen *listen = rw_calloc(1, sizeof(*listen));
 	listen->entities = env->entities;
-	listen->seed = listen_seed();
+	listen->seed = siphash_random_key().low;
 	listen->sequence = sflow_sequence_new();
 	listen->ports = sflow_ports_new(listen->seed);
 	const int rc = datagram_door_open(&listen->door, &sflow_protocol, listen, env, capture, e);

@@ -148,28 +148,22 @@ static void sflow_depth_read(struct bytes *b, struct sflow_sample *sample)
 
 /* ---- records of counters --------------------------------------------------- */
 
-static uint64_t sflow_be64(struct bytes *b)
-{
-	const uint64_t high = bytes_be32(b);
-	return high << 32 | bytes_be32(b);
-}
-
 static void sflow_interface_read(struct bytes *b, struct sflow_sample *sample)
 {
 	struct sflow_if_counters *c = &sample->interface;
 	c->ifindex = bytes_be32(b);
 	c->type = bytes_be32(b);
-	c->speed_bps = sflow_be64(b);
+	c->speed_bps = bytes_be64(b);
 	c->direction = bytes_be32(b);
 	c->status = bytes_be32(b);
-	c->in_octets = sflow_be64(b);
+	c->in_octets = bytes_be64(b);
 	c->in_unicast = bytes_be32(b);
 	c->in_multicast = bytes_be32(b);
 	c->in_broadcast = bytes_be32(b);
 	c->in_discards = bytes_be32(b);
 	c->in_errors = bytes_be32(b);
 	bytes_skip(b, 4); /* unknown protocols */
-	c->out_octets = sflow_be64(b);
+	c->out_octets = bytes_be64(b);
 	c->out_unicast = bytes_be32(b);
 	c->out_multicast = bytes_be32(b);
 	c->out_broadcast = bytes_be32(b);

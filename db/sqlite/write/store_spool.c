@@ -54,8 +54,6 @@ static void seed_cell(sqlite3_stmt *st, int column, struct spool_cell *cell, enu
 		cell->null = true;
 }
 
-static int spool_write(struct store_writer *writer);
-
 static int seed_table(struct store_writer *writer, enum spool_table table, const char *from)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
@@ -75,6 +73,26 @@ static int seed_table(struct store_writer *writer, enum spool_table table, const
 	}
 	if (rc == SQLITE_OK)
 		rc = sqlite3_reset(st);
+	return rc;
+}
+
+static int spool_write(struct store_writer *writer)
+{
+	rw_cleanup(str_done) struct str packed = {0};
+	int rc = SQLITE_OK;
+	if (writer->spool.bytes.n == 0)
+		return SQLITE_OK;
+	spool_pack(&writer->spool.bytes, &packed);
+	sqlite3_stmt *st = writer->spool.insert;
+	sqlite3_bind_int64(st, 1, wall_now().ns);
+	sqlite3_bind_int64(st, 2, (sqlite3_int64)writer->spool.n_samples);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)writer->spool.n_rows);
+	sqlite3_bind_blob64(st, 4, packed.s, packed.n, SQLITE_STATIC);
+	rc = sqlite_run(st);
+	sqlite3_clear_bindings(st);
+	if (rc == SQLITE_OK)
+		writer->spool.held += packed.n;
+	writer->spool.bytes.n = 0;
 	return rc;
 }
 
@@ -131,26 +149,6 @@ static int spool_make(struct store_writer *writer)
 	writer->spool.ready = rc == SQLITE_OK;
 	if (rc == SQLITE_OK && fresh)
 		rc = spool_seed(writer);
-	return rc;
-}
-
-static int spool_write(struct store_writer *writer)
-{
-	rw_cleanup(str_done) struct str packed = {0};
-	int rc = SQLITE_OK;
-	if (writer->spool.bytes.n == 0)
-		return SQLITE_OK;
-	spool_pack(&writer->spool.bytes, &packed);
-	sqlite3_stmt *st = writer->spool.insert;
-	sqlite3_bind_int64(st, 1, wall_now().ns);
-	sqlite3_bind_int64(st, 2, (sqlite3_int64)writer->spool.n_samples);
-	sqlite3_bind_int64(st, 3, (sqlite3_int64)writer->spool.n_rows);
-	sqlite3_bind_blob64(st, 4, packed.s, packed.n, SQLITE_STATIC);
-	rc = sqlite_run(st);
-	sqlite3_clear_bindings(st);
-	if (rc == SQLITE_OK)
-		writer->spool.held += packed.n;
-	writer->spool.bytes.n = 0;
 	return rc;
 }
 
