@@ -113,7 +113,7 @@ struct mismatch {
 	const struct analyzer_in *in;
 	const struct observed *o;
 	struct value_census (*census)[TIERS + 1];
-	struct mismatch_cell (*cells)[SLOTS]; /* by port of the device at hand */
+	struct mismatch_cell (*cells)[SLOTS]; /* by port */
 };
 
 static unsigned config_mismatch_tier_of(const struct fabric_port *port)
@@ -565,7 +565,7 @@ static const struct mismatch_cell *config_mismatch_cell_of(
 {
 	if (slot != SLOT_PORT && !port->prios[slot])
 		return NULL;
-	const struct mismatch_cell *c = &mismatch->cells[port - port->device->ports][slot];
+	const struct mismatch_cell *c = &mismatch->cells[port - mismatch->o->ports][slot];
 	if (c->known)
 		return c;
 	return NULL;
@@ -613,35 +613,24 @@ static void config_mismatch_report_device(struct mismatch *mismatch,
 	}
 }
 
-static void config_mismatch_judge_device(
-	const struct mismatch *mismatch, const struct device_seen *device)
-{
-	memset(mismatch->cells, 0, device->n_ports * sizeof(*mismatch->cells));
-	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct port_seen *port = &device->ports[i];
-		struct mismatch_cell *cells = mismatch->cells[i];
-		judge_mtu(mismatch, port, &cells[SLOT_PORT]);
-		judge_dscp(mismatch, port, &cells[SLOT_PORT]);
-		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
-			if (port->prios[priority])
-				config_mismatch_judge_prio(
-					mismatch, port->prios[priority], &cells[priority]);
-	}
-}
-
 static int config_mismatch_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct mismatch m = {.in = in, .o = observe(in)};
-	size_t most = 0;
-	for (size_t i = 0; i < m.o->n_devices; i++)
-		if (m.o->devices[i].n_ports > most)
-			most = m.o->devices[i].n_ports;
 	m.census = arena_alloc(in->arena, sizeof(*m.census) * ATTRS);
-	m.cells = arena_alloc(in->arena, sizeof(*m.cells) * (most + 1));
+	m.cells = arena_alloc(in->arena, sizeof(*m.cells) * (m.o->n_ports + 1));
 	config_mismatch_take_census(&m);
+	for (size_t i = 0; i < m.o->n_ports; i++) {
+		const struct port_seen *p = &m.o->ports[i];
+		analyzer_pause(in);
+		judge_mtu(&m, p, &m.cells[i][SLOT_PORT]);
+		judge_dscp(&m, p, &m.cells[i][SLOT_PORT]);
+		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
+			if (p->prios[priority])
+				config_mismatch_judge_prio(
+					&m, p->prios[priority], &m.cells[i][priority]);
+	}
 	for (size_t i = 0; i < m.o->n_devices; i++) {
 		analyzer_pause(in);
-		config_mismatch_judge_device(&m, &m.o->devices[i]);
 		for (int slot = 0; slot < SLOTS; slot++)
 			config_mismatch_report_device(&m, &m.o->devices[i], slot, out);
 	}

@@ -166,11 +166,13 @@ static int golden_rate_moves(const struct golden_world *world, const struct seri
 	return rc;
 }
 
-/* @longer: it in the window that reaches further back; NULL: there is none. */
-static int golden_rate(const struct golden_world *world, const struct series *here,
-	const struct series *longer, double *ret, struct increase *ret_increase)
+static int golden_rate(const struct golden_world *world, const struct series *here, double *ret,
+	struct increase *ret_increase)
 {
 	const struct window *window = world->in->window;
+	const struct series *longer = NULL;
+	if (world->given->back)
+		longer = window_series(world->given->back, here->entity, here->metric);
 	if (longer && golden_rate_moves(world, longer, ret, ret_increase) == 0)
 		return 0;
 	const int rc = series_rate(here, window->from_ns, window->to_ns, 0, ret, ret_increase);
@@ -187,12 +189,12 @@ struct golden_tally {
 	int64_t gap_ns; /* longest time between two values */
 };
 
-static void golden_tally_series(const struct golden_world *world, const struct series *series,
-	const struct series *longer, struct golden_tally *tally)
+static void golden_tally_series(
+	const struct golden_world *world, const struct series *series, struct golden_tally *tally)
 {
 	struct increase increase;
 	double rate;
-	if (golden_rate(world, series, longer, &rate, &increase) < 0)
+	if (golden_rate(world, series, &rate, &increase) < 0)
 		return;
 	int64_t gap_ns = 0;
 	if (increase.intervals)
@@ -217,16 +219,10 @@ static struct golden_tally golden_tally_of(
 	const struct golden_world *world, const struct golden_sum_of *sum)
 {
 	const struct window *window = world->in->window;
-	const struct window *back = world->given->back;
 	struct golden_tally tally = {.quality = QUALITY_EXACT};
 	for (size_t m = 0; m < sum->n_metrics; m++) {
-		/* of one metric at a time: there are millions of series */
-		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		const struct series *longer = NULL;
-		size_t n, n_back = 0;
-		const struct series *of = window_metric_in(window, sum->metrics[m], a, &n);
-		if (back)
-			longer = window_metric_in(back, sum->metrics[m], a, &n_back);
+		size_t n;
+		const struct series *of = window_of_metric(window, sum->metrics[m], &n);
 		for (size_t i = 0; i < n; i++) {
 			const struct series *series = &of[i];
 			const struct entity *entity = entity_get(window->entities, series->entity);
@@ -234,8 +230,7 @@ static struct golden_tally golden_tally_of(
 				(sum->lossless_only &&
 					!golden_is_lossless(world->in->fabric, entity->priority)))
 				continue;
-			golden_tally_series(world, series,
-				series_among(longer, n_back, series->entity), &tally);
+			golden_tally_series(world, series, &tally);
 		}
 	}
 	return tally;
@@ -300,9 +295,8 @@ bool golden_wants_back(const struct window *window)
 	if (window->to_ns - window->from_ns < GOLDEN_BACK_NS / 2)
 		return true;
 	for (size_t m = 0; m < golden_n_metrics; m++) {
-		rw_cleanup(arena_freep) struct arena *a = arena_new();
 		size_t n;
-		const struct series *series = window_metric_in(window, golden_metrics[m], a, &n);
+		const struct series *series = window_of_metric(window, golden_metrics[m], &n);
 		for (size_t i = 0; i < n; i++)
 			if (series[i].n && series[i].t_ns[series[i].n - 1] <= window->from_ns)
 				return true;

@@ -252,7 +252,7 @@ static struct snmp_port_entry *snmp_join_port(const struct snmp_ports *ports,
  * snmp_made - pure: what a device's counters were made of in their last reading, and how far each
  * is checked against what is possible. 12 bytes a counter: a large fabric has millions. Polls bring
  * the same counters in the same order, so the one behind the last is tried first; an index is made
- * only when that fails, and lives until the poll is decoded.
+ * only when that fails, and lives until the next poll.
  */
 
 struct made_entry {
@@ -911,11 +911,6 @@ void snmp_decode_begin(struct snmp_decoder *decoder, int64_t t_ns)
 	decoder->made->next = 0;
 	made_drop_index(decoder->made);
 	snmp_ports_begin(decoder->ports);
-}
-
-void snmp_decode_end(struct snmp_decoder *decoder)
-{
-	made_drop_index(decoder->made);
 }
 
 void snmp_decode_table(struct snmp_decoder *decoder, const struct profile_table *table,

@@ -88,9 +88,8 @@ void snmp_decode_cell_assumed(struct snmp_decoder *decoder, uint64_t cell_bytes)
 
 /* snmp_decode_begin - the tables of a new poll follow. @t_ns is its time (UTC): octets and pause
  * times are compared with what is possible (counter_check); 0 = no comparison. The samples still
- * come out without a time. snmp_decode_end - all are decoded; for less memory between polls. */
+ * come out without a time. */
 void snmp_decode_begin(struct snmp_decoder *decoder, int64_t t_ns);
-void snmp_decode_end(struct snmp_decoder *decoder);
 
 /*
  * snmp_decode_table - the samples of one complete table are added to @out (t_ns 0, source SNMP: the

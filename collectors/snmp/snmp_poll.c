@@ -334,7 +334,6 @@ static bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 		}
 	if (target->slow)
 		snmp_decode_cell(target->decoder, target->samples);
-	snmp_decode_end(target->decoder);
 	target->unknown_ports = snmp_decode_stats(target->decoder)->unknown_ports;
 	walks_count(target);
 	cells_count(target);

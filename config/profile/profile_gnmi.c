@@ -224,10 +224,8 @@ static void values_read(
 {
 	const struct yaml_node *groups = reader_list(reader, node, "values",
 		PROFILE_GNMI_VALUES_MAX, "a list of { at: PATH, leaves: [...] }");
-	size_t room = 1; /* half a kilobyte each: no more than there are */
-	for (size_t i = 0; i < reader_n(groups); i++)
-		room += reader_n(reader_value(groups->items[i].value, "leaves"));
-	stream->values = arena_array(reader->a, struct profile_gnmi_value, room);
+	stream->values =
+		arena_array(reader->a, struct profile_gnmi_value, PROFILE_GNMI_VALUES_MAX + 1);
 	if (!groups) {
 		reader_wrong(reader, node->line, node->col, "'values' is missing here");
 		return;

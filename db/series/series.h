@@ -57,11 +57,6 @@ const struct series *window_series(const struct window *window, uint32_t entity,
 /* window_of_metric - the series of @metric, by entity; @ret_n 0: there are none. Those of a live
  * window are made when they are first asked for. */
 const struct series *window_of_metric(const struct window *window, unsigned metric, size_t *ret_n);
-/* window_metric_in - the same for one look: those of a live window are made in @a, not kept. */
-const struct series *window_metric_in(
-	const struct window *window, unsigned metric, struct arena *a, size_t *ret_n);
-/* series_among - that of @entity among the @n of a metric, by entity; NULL: it has none. */
-const struct series *series_among(const struct series *series, size_t n, uint32_t entity);
 
 /* window_since - the end of @window from @from_ns on, as if it had been read by itself; without
  * flows. Its series are in @a, the samples are those of @window, which is not a live one. */

@@ -809,17 +809,6 @@ const struct series *window_columns_of_metric(
 	return cut->metrics[metric].v;
 }
 
-const struct series *window_columns_metric_in(
-	const struct window_columns *columns, unsigned metric, struct arena *a, size_t *ret_n)
-{
-	const struct memory_cut *cut = (const struct memory_cut *)columns; /* see cut_new() */
-	if (metric >= METRIC_COUNT || cut->metrics[metric].made)
-		return window_columns_of_metric(columns, metric, ret_n);
-	struct memory_cut *own = arena_copy(a, cut, sizeof(*cut), sizeof(*cut));
-	own->a = a;
-	return window_columns_of_metric(&own->columns, metric, ret_n);
-}
-
 bool window_columns_heard(const struct window_columns *columns)
 {
 	struct series series;

@@ -38,9 +38,10 @@ static size_t window_guess(const struct series *series, uint32_t entity, size_t 
 	return lo + (size_t)((uint64_t)(entity - first) * (hi - 1 - lo) / (last - first));
 }
 
-const struct series *series_among(const struct series *series, size_t n, uint32_t entity)
+const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric)
 {
-	size_t lo = 0, hi = n;
+	size_t lo = 0, hi;
+	const struct series *series = window_of_metric(window, metric, &hi);
 
 	for (bool guess = true; lo < hi; guess = !guess) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -54,21 +55,6 @@ const struct series *series_among(const struct series *series, size_t n, uint32_
 			hi = mid;
 	}
 	return NULL;
-}
-
-const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric)
-{
-	size_t n;
-	const struct series *series = window_of_metric(window, metric, &n);
-	return series_among(series, n, entity);
-}
-
-const struct series *window_metric_in(
-	const struct window *window, unsigned metric, struct arena *a, size_t *ret_n)
-{
-	if (window->columns)
-		return window_columns_metric_in(window->columns, metric, a, ret_n);
-	return window_of_metric(window, metric, ret_n);
 }
 
 struct window window_since(const struct window *window, int64_t from_ns, struct arena *a)

@@ -30,12 +30,10 @@ struct window_columns {
 	const uint64_t *zeros;
 };
 
-/* window_columns_of_metric, window_columns_metric_in - of a live window what series.h says.
- * window_columns_heard - has any series a sample after .from_ns? */
+/* window_columns_of_metric - window_of_metric() of a live window. window_columns_heard - has any
+ * series a sample after .from_ns? */
 const struct series *window_columns_of_metric(
 	const struct window_columns *columns, unsigned metric, size_t *ret_n);
-const struct series *window_columns_metric_in(
-	const struct window_columns *columns, unsigned metric, struct arena *a, size_t *ret_n);
 bool window_columns_heard(const struct window_columns *columns);
 /* window_device_columns - the columns of a device, by its entity. */
 size_t window_device_columns(

@@ -72,7 +72,7 @@ static const char pragmas[] =
 	"PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA "
 	"synchronous=NORMAL; "
 	"PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=0; "
-	"PRAGMA cache_size=-8192; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+	"PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
 
 /* The row in table meta by which a replayed database is known. An agent that goes on with such a
  * file makes it a live one; a command that writes once leaves the row as it is. */
