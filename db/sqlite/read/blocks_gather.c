@@ -443,10 +443,12 @@ static struct gathered *gathering_add(struct gathering *gathering)
 static bool gathering_is_grid(struct gathering *gathering, const struct gather_want *want)
 {
 	const struct piece *pieces = gathering->pieces;
-	const struct block_reader *first = &pieces[0].reader;
 	struct tail_grid *grid = &gathering->grid;
 
 	tail_grid_clear(grid);
+	if (gathering->n_pieces == 0)
+		return false;
+	const struct block_reader *first = &pieces[0].reader;
 	for (size_t i = 0; i < gathering->n_pieces; i++) {
 		const struct block_reader *reader = &pieces[i].reader;
 		bool fits = first->is_f64 == reader->is_f64 && first->flags == reader->flags &&
@@ -460,7 +462,7 @@ static bool gathering_is_grid(struct gathering *gathering, const struct gather_w
 		if (!fits)
 			return false;
 	}
-	return gathering->n_pieces > 0 && (want->late || !(first->flags & SF_LATE));
+	return want->late || !(first->flags & SF_LATE);
 }
 
 /* The instants of the pieces, and their marks, as .builder's. *@ret_ascends false: they are not in

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "tests/patience.h"
 
 uint16_t free_port(int family)
 {
@@ -222,7 +223,8 @@ static void on_look(void *arg)
 
 void world_wait(struct world *w, bool (*done)(struct world *w), int seconds, const char *what)
 {
-	struct wait x = {w, done, mono_now().ns + seconds * NS_PER_S, false};
+	const int64_t limit_ns = patience_ns(seconds * NS_PER_S / PATIENCE_SPARE);
+	struct wait x = {w, done, mono_now().ns + limit_ns, false};
 	struct loop_timer *timer = loop_timer_new(w->loop, on_look, &x);
 	loop_timer_start(timer, 0, 5 * NS_PER_MS);
 	loop_run(w->loop);
