@@ -4,6 +4,7 @@
 #include "agent/command/try_dump.h"
 #include "agent/document/paper.h"
 #include "agent/history/case_export.h"
+#include "collectors/recorded/replay.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_gnmi.h"
 #include "db/model/entity.h"
@@ -136,14 +137,24 @@ static int archive_write_fabric(FILE *out, void *arg)
 	return 0;
 }
 
+/* A name that a switch gave may make a thing of another kind of it, which no case may hold. */
+static bool archive_has_place(const struct archive_set *set, const struct sample *sample)
+{
+	const struct entity *entity = entity_get(set->entities, sample->entity);
+	return entity && !sample_scope_error(sample->metric, entity);
+}
+
 static int archive_write(const struct archive_set *set, const char *to, struct err *e)
 {
 	rw_cleanup(str_done) struct str fabric = {0};
 	struct sample_list all = {0};
 	for (size_t i = 0; i < set->n; i++)
 		for (size_t k = 0; k < set->v[i].samples.n; k++) {
+			const struct sample *sample = &set->v[i].samples.v[k];
+			if (!archive_has_place(set, sample))
+				continue;
 			rw_grow(all.v, all.n, all.cap);
-			all.v[all.n++] = set->v[i].samples.v[k];
+			all.v[all.n++] = *sample;
 		}
 	if (all.n > 0)
 		qsort(all.v, all.n, sizeof(*all.v), sample_order);

@@ -497,7 +497,8 @@ void try_dump_fill(struct try_dump *dump, size_t least)
 		map_put(last, dump_series(&to), i + 1);
 	}
 	map_free(last);
-	qsort(samples->v, samples->n, sizeof(*samples->v), sample_order);
+	if (samples->n > 0)
+		qsort(samples->v, samples->n, sizeof(*samples->v), sample_order);
 }
 
 void try_dump_move(struct try_dump *dump, int64_t last_ns)
