@@ -89,9 +89,9 @@ void survey_hosts_done(struct survey_hosts *hosts);
 int survey_hosts(struct survey *survey, const struct survey_hosts *hosts, int64_t deadline_ns,
 	struct err *e);
 /*
- * survey_named - of @n switches that nobody asks, by their names (letters, digits, '-' and '_'):
- * what is known of each is told by survey_known() and survey_counted(), and survey_link() finds the
- * links. 0, or -EINVAL with @e for a name that stands twice.
+ * survey_named - a survey of @n switches that are not asked, by their names (letters, digits, '-'
+ * and '_'). The caller adds what it knows of each with survey_known() and survey_counted(); then
+ * survey_link() finds the links. 0, or -EINVAL with @e where a name stands twice.
  */
 int survey_named(struct survey *survey, const char *const *names, size_t n, struct err *e);
 /* survey_known - of the switch @i; copied. @profile: the kind of it. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "agent/import/import_internal.h"
 #include "base/process.h"
 #include "collectors/gnmi/gnmi_decode.h"
 #include "collectors/gnmi/gnmi_match.h"
@@ -22,10 +23,10 @@
 struct dump {
 	const char *dir; /* that holds the files */
 	struct arena *a;
-	json_t *config, *appl, *state, *counters; /* the tables; NULL: not there */
-	json_t *aliases; /* port -> alias, a text each */
+	json_t *config, *appl, *state; /* rows by table; NULL: not there */
+	json_t *counters; /* as it was written: rows by key */
 	struct gnmi_feed **feeds; /* of each stream of the profile */
-	struct gnmi_feed *feed; /* that is told something */
+	struct gnmi_feed *feed; /* of the stream whose answer is being read */
 	int64_t t_ns;
 	struct sample_list *out;
 };
@@ -82,8 +83,8 @@ static bool dump_noted(const struct dump *dump, size_t number, int64_t *ret_ns)
 	return true;
 }
 
-/* When a reading was written: by its file, unless what was noted before it says that this is the
- * time of a copy. */
+/* The time of a reading is that of its file. A file that is older than its note, or much younger,
+ * is a copy: then the note has the time. */
 static int dump_time(
 	const struct dump *dump, const char *name, size_t number, int64_t *ret_ns, struct err *e)
 {
@@ -102,46 +103,11 @@ static int dump_time(
 
 /* ---- tables ------------------------------------------------------------------ */
 
-/* A member of what the switch wrote; NULL: it is not there. */
-static json_t *dump_member(json_t *object, const char *name)
-{
-	return json_object_iter_value(json_object_iter_at(object, name));
-}
-
-static const char *dump_text(json_t *object, const char *name)
-{
-	return json_string_value(dump_member(object, name));
-}
-
-/* The fields of a row: the value itself, or below "value". */
-static json_t *dump_row_fields(json_t *row)
-{
-	json_t *value = dump_member(row, "value");
-	if (json_is_object(value) && str_eq(dump_text(row, "type"), "hash"))
-		return value;
-	return row;
-}
-
 static json_t *dump_row(json_t *database, const char *table, const char *row)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	str_addf(&key, "%s:%s", table, row);
-	return dump_row_fields(dump_member(database, key.s));
-}
-
-/* All rows of a table, by what stands behind its name: {"Ethernet0": {...}}. New. */
-static json_t *dump_table(json_t *database, const char *table, size_t n)
-{
-	json_t *rows = json_object();
-	const char *key;
-	json_t *row;
-	json_object_foreach (database, key, row) {
-		const bool of_table = strncmp(key, table, n) == 0 && key[n] && strchr("|:", key[n]);
-		json_t *fields = dump_row_fields(row);
-		if (of_table && json_is_object(fields))
-			json_object_set(rows, key + n + 1, fields);
-	}
-	return rows;
+	return import_dump_fields((json_t *)IMPORT_AT(database, key.s));
 }
 
 /* A port as the server writes it: by its alias, where it has one. @name may go on behind the port's
@@ -151,7 +117,7 @@ static const char *dump_alias(const struct dump *dump, const char *name)
 	const size_t n = strcspn(name, ":");
 	rw_cleanup(freep) char *port = strndup(name, n);
 	rw_cleanup(str_done) struct str whole = {0};
-	const char *alias = dump_text(dump->aliases, port);
+	const char *alias = json_string_value(IMPORT_AT(dump->config, "PORT", port, "alias"));
 	if (!alias || !*alias)
 		return name;
 	str_addf(&whole, "%s%s", alias, name + n);
@@ -193,7 +159,7 @@ static json_t *dump_named(const struct dump *dump, const char *path)
 			map = dump_maps[i].map;
 	if (!map)
 		return rows;
-	json_t *ids = dump_row_fields(dump_member(dump->counters, map));
+	json_t *ids = import_dump_fields((json_t *)IMPORT_AT(dump->counters, map));
 	json_object_foreach (ids, name, id) {
 		dump_put_named(dump, table, name, "", id, rows);
 		if (part && str_eq(table, "COUNTERS"))
@@ -248,6 +214,14 @@ static void dump_tell(struct dump *dump, const char *path, json_t *rows)
 		gnmi_deliver_json(&decode, &update, &at, text, strlen(text), scratch);
 }
 
+/* What a subscription of @path is answered with. New; NULL: there is no such table. */
+static json_t *dump_answer(const struct dump *dump, json_t *database, const char *path)
+{
+	if (strchr(path + 1, '/'))
+		return dump_named(dump, path);
+	return json_incref((json_t *)IMPORT_AT(database, path + 1));
+}
+
 /* One reading, to all streams. */
 static void dump_tell_all(struct dump *dump, const struct profile_gnmi *gnmi)
 {
@@ -257,11 +231,7 @@ static void dump_tell_all(struct dump *dump, const struct profile_gnmi *gnmi)
 		dump->feed = dump->feeds[i];
 		for (size_t k = 0; database && k < stream->n_subscriptions; k++) {
 			const char *path = stream->subscriptions[k].path;
-			json_t *rows;
-			if (strchr(path + 1, '/'))
-				rows = dump_named(dump, path);
-			else
-				rows = dump_table(database, path + 1, strlen(path + 1));
+			json_t *rows = dump_answer(dump, database, path);
 			dump_tell(dump, path, rows);
 			json_decref(rows);
 		}
@@ -274,8 +244,8 @@ static void dump_tell_all(struct dump *dump, const struct profile_gnmi *gnmi)
 /* Its name without the domain; that of its folder where it does not say one. */
 static const char *dump_name(const struct dump *dump, const char *dir)
 {
-	json_t *metadata = dump_row_fields(dump_member(dump->config, "DEVICE_METADATA|localhost"));
-	const char *hostname = dump_text(metadata, "hostname");
+	const char *hostname = json_string_value(
+		IMPORT_AT(dump->config, "DEVICE_METADATA", "localhost", "hostname"));
 	rw_cleanup(freep) char *whole = realpath(dir, NULL);
 	if (!hostname || !*hostname)
 		hostname = strrchr(str_or(whole, "/switch"), '/') + 1;
@@ -284,20 +254,6 @@ static const char *dump_name(const struct dump *dump, const char *dir)
 		if (!isalnum((unsigned char)*at) && !strchr("-_", *at))
 			*at = '-';
 	return name;
-}
-
-static void dump_read_aliases(struct dump *dump)
-{
-	json_t *ports = dump_table(dump->config, "PORT", 4);
-	const char *name;
-	json_t *fields;
-	dump->aliases = json_object();
-	json_object_foreach (ports, name, fields) {
-		json_t *alias = dump_member(fields, "alias");
-		if (json_is_string(alias))
-			json_object_set(dump->aliases, name, alias);
-	}
-	json_decref(ports);
 }
 
 /* The readings, one after the other: two of them are not in memory at once. */
@@ -342,9 +298,13 @@ static int dump_read_rest(struct dump *dump, struct err *e)
 	} files[] = {{"CONFIG_DB.json", &dump->config}, {"APPL_DB.json", &dump->appl},
 		{"STATE_DB.json", &dump->state}};
 	for (size_t i = 0; i < rw_countof(files); i++) {
-		const int rc = dump_load(dump, files[i].name, files[i].to, e);
+		json_t *root;
+		const int rc = dump_load(dump, files[i].name, &root, e);
 		if (rc < 0)
 			return rc;
+		if (root)
+			*files[i].to = import_dump_tables(root);
+		json_decref(root);
 	}
 	if (dump->config)
 		return 0;
@@ -374,29 +334,6 @@ static void dump_close(struct dump *dump, const struct profile_gnmi *gnmi)
 	json_decref(dump->appl);
 	json_decref(dump->state);
 	json_decref(dump->counters);
-	json_decref(dump->aliases);
-}
-
-static const char *dump_kept(struct arena *a, const char *text)
-{
-	return arena_strdup(a, str_or(text, ""));
-}
-
-/* What the decoder lends, for it goes. */
-static void dump_keep_neighbors(struct arena *a, struct try_dump *dump)
-{
-	dump->self.name = dump->name;
-	dump->self.sysname = dump_kept(a, dump->self.sysname);
-	dump->self.chassis = dump_kept(a, dump->self.chassis);
-	for (size_t i = 0; i < dump->n_neighbors; i++) {
-		struct topology_neighbor *neighbor = &dump->neighbors[i];
-		neighbor->device = dump->name;
-		neighbor->port = dump_kept(a, neighbor->port);
-		neighbor->sysname = dump_kept(a, neighbor->sysname);
-		neighbor->chassis = dump_kept(a, neighbor->chassis);
-		neighbor->port_id = dump_kept(a, neighbor->port_id);
-		neighbor->port_descr = dump_kept(a, neighbor->port_descr);
-	}
 }
 
 int try_dump_read(const char *dir, const struct profiles *profiles, const struct profile *profile,
@@ -417,18 +354,15 @@ int try_dump_read(const char *dir, const struct profiles *profiles, const struct
 		dump_close(&dump, profile->gnmi);
 		return rc;
 	}
-	dump_read_aliases(&dump);
 	ret->name = dump_name(&dump, dir);
 	struct gnmi_compiled_set *compiled = gnmi_compiled_set_new();
 	struct gnmi_decoder *decoder = gnmi_decoder_new(entities, ret->name, profile, compiled, 0);
 	rc = dump_feeds_new(&dump, decoder, profile->gnmi, e);
 	if (rc == 0)
 		rc = dump_read_counters(&dump, profile->gnmi, ret, e);
-	if (rc == 0) {
+	if (rc == 0)
 		ret->n_neighbors =
 			gnmi_decode_neighbors(decoder, a, profiles, &ret->self, &ret->neighbors);
-		dump_keep_neighbors(a, ret);
-	}
 	dump_close(&dump, profile->gnmi);
 	gnmi_decoder_free(decoder);
 	gnmi_compiled_set_free(compiled);
@@ -459,18 +393,13 @@ static struct sample dump_between(
 	return made;
 }
 
-static bool dump_is_ratio(const struct sample *sample)
-{
-	return metric_info(sample->metric)->type != TYPE_U64;
-}
-
 /* Those of one series between two of its readings. */
 static void dump_fill_gap(
 	struct sample_list *out, const struct sample *from, const struct sample *to, size_t pieces)
 {
 	const int64_t gap_ns = to->t_ns - from->t_ns;
 	const bool counter = metric_info(to->metric)->kind == METRIC_COUNTER;
-	if (counter && (dump_is_ratio(to) || to->value < from->value))
+	if (counter && to->value < from->value)
 		return;
 	for (size_t i = 1; i < pieces; i++) {
 		const double share = (double)i / (double)pieces;

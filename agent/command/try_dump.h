@@ -10,8 +10,8 @@
  * save_redis, save_counter_snapshot), by sonic-db-dump -y: {"TABLE|ROW": {"type": "hash", "value":
  * {"FIELD": "TEXT"}}}.
  *
- * A dump is told to the gNMI half of the switch's profile as its server would tell it, so what a
- * table means stands in the profile alone:
+ * The rows of a dump go to the decoder of gNMI in the shape in which the switch's gNMI server sends
+ * them. So the profile alone says what a table means:
  *
  *   files -> tables -> the answer to each subscription -> feeds -> samples, ports, neighbours
  *

@@ -74,6 +74,13 @@ struct import_port *import_port(
 const json_t *import_at(const json_t *json, const char *const *keys);
 #define IMPORT_AT(json, ...) import_at(json, (const char *const[]){__VA_ARGS__, NULL})
 
+/* import_dump_fields - of a row of a dump: the value itself, or what is below "value". NULL for
+ * NULL; borrowed. */
+json_t *import_dump_fields(json_t *row);
+/* import_dump_tables - the rows of the dump @root, which is borrowed, by their tables: {"PORT":
+ * {"Ethernet0": {...}}}. A key that is no row stays as it is. The caller frees it. */
+json_t *import_dump_tables(json_t *root);
+
 /* import_is_device_name - as our configuration takes it; "host" is a word of its own there. */
 bool import_is_device_name(const char *text);
 

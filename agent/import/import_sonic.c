@@ -52,8 +52,7 @@ static size_t dump_table(const char *key)
 	return 0;
 }
 
-/* dump_fields - of a row, borrowed. */
-static json_t *dump_fields(json_t *row)
+json_t *import_dump_fields(json_t *row)
 {
 	json_t *value = (json_t *)IMPORT_AT(row, "value");
 	const char *type = json_string_value(IMPORT_AT(row, "type"));
@@ -62,9 +61,7 @@ static json_t *dump_fields(json_t *row)
 	return row;
 }
 
-/* import_dump_tables - an object of tables, which the caller frees; @root is borrowed. A key that
- * is no row stays as it is. */
-static json_t *import_dump_tables(json_t *root)
+json_t *import_dump_tables(json_t *root)
 {
 	json_t *tables = json_object();
 	const char *key;
@@ -82,7 +79,7 @@ static json_t *import_dump_tables(json_t *root)
 			table = json_object();
 			json_object_set_new(tables, name, table);
 		}
-		json_object_set(table, key + n + 1, dump_fields(value));
+		json_object_set(table, key + n + 1, import_dump_fields(value));
 	}
 	return tables;
 }

@@ -480,7 +480,7 @@ static bool claimant_counts(const struct claimant *claimant)
 struct claims {
 	bool real_cause; /* one that is no symptom claims */
 	bool opened; /* ... and it is open: what never opens must take nothing from it */
-	bool seen; /* ... and its sign is seen now: what is not takes nothing from it */
+	bool seen; /* ... and its sign is seen now: those that are not seen have no share */
 	bool all_have_ratio;
 	double sum; /* of the claimed ratios */
 	size_t n;

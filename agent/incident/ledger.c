@@ -431,7 +431,7 @@ static void ledger_weigh_loss(struct ledger *ledger, struct incident_record *rec
 	ledger_publish(ledger, record, record->i.state);
 }
 
-/* A price that no longer stands is told at once: another incident has it now. */
+/* Publishes at once that the incident lost its price: another incident has it now. */
 static void ledger_tell_yielded(struct ledger *ledger, struct incident_record *record)
 {
 	if (!record->yielded)

@@ -117,8 +117,11 @@ static void cnps_that_are_expected(void **state)
 		const bool out = rows[i].dir == FLOW_DIR_OUT;
 		captured_add(&c, 1, FLOW_DIR_IN, 0, 0)->packets = 1000;
 		captured_add(&c, 1, FLOW_DIR_IN, 1, 2)->octets = 1000000;
-		struct flow_sample *heard =
-			captured_add(&c, 1, rows[i].dir, out ? 0 : 2, out ? 0 : 1);
+		struct flow_sample *heard;
+		if (out)
+			heard = captured_add(&c, 1, rows[i].dir, 0, 0);
+		else
+			heard = captured_add(&c, 1, rows[i].dir, 2, 1);
 		heard->packets = rows[i].heard;
 		heard->cnp = rows[i].arrive;
 		heard->sampling = rows[i].sender;
